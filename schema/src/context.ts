@@ -1,0 +1,8 @@
+/** Owns: what a resolver is given. */
+import type { Viewer } from './model/index.ts';
+import type { Services } from './services.ts';
+
+export interface Context {
+  readonly services: Services;
+  readonly viewer: Viewer;
+}

@@ -1,0 +1,132 @@
+/**
+ * Owns: the plain values behind the GraphQL types that are not already in the projection. No behaviour.
+ */
+import type {
+  Author,
+  Entry,
+  FeedItem,
+  Overlay,
+  Persistence,
+  Projection,
+  WorkstreamState,
+} from '../projection/index.ts';
+
+/** Everything about a workstream, from one read at one revision. */
+export interface WorkstreamModel {
+  readonly id: string;
+  readonly projection: Projection;
+  readonly durableThrough: number;
+  readonly state: WorkstreamState;
+  readonly overlay: Overlay;
+  readonly persistence: Persistence;
+  /** Opaque: where to start the feed. */
+  readonly cursor: string;
+  /** Id of the session that runs it; null when it is not loaded anywhere. */
+  readonly owner: string | null;
+  /** Set while quarantined: why (D-71). */
+  readonly quarantine: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** A row of the workstream list. */
+export interface WorkstreamSummaryModel {
+  readonly id: string;
+  readonly title: string;
+  readonly state: WorkstreamState;
+  readonly stopping: boolean;
+  readonly model: string;
+  readonly revision: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Items of the list's subscription: a snapshot, then changes, then heartbeats. */
+export type WorkstreamStateItem =
+  | { readonly type: 'StatesSnapshot'; readonly workstreams: readonly WorkstreamSummaryModel[] }
+  | { readonly type: 'StateChanged'; readonly workstream: WorkstreamSummaryModel }
+  | { readonly type: 'StatesHeartbeat'; readonly at: string };
+
+/** A page of history, oldest first, contiguous in revision, each entry once (D-53). */
+export interface HistoryPage {
+  readonly entries: readonly Entry[];
+  readonly hasOlder: boolean;
+  readonly hasNewer: boolean;
+  readonly revision: number;
+  readonly durableThrough: number;
+  readonly epoch: number;
+  readonly cursor: string;
+}
+
+/** `first` with `after` (exclusive) reads forward; `last` with `before` (exclusive) backward. At most 200. */
+export type HistoryRange =
+  | { readonly direction: 'forward'; readonly count: number; readonly after: number }
+  | { readonly direction: 'backward'; readonly count: number; readonly before: number | null };
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly hasNext: boolean;
+  readonly totalCount: number;
+}
+
+/** Offset paging behind an opaque cursor, newest first; `first` at most 200. */
+export interface PageRange {
+  readonly first: number;
+  readonly after: string | null;
+}
+
+export interface ModelModel {
+  readonly alias: string;
+  /** What serves it, for people: the endpoint's host and the model's name there, or "built in". */
+  readonly description: string;
+  /** True for the built-in demo, which is not a language model. */
+  readonly demo: boolean;
+  readonly isDefault: boolean;
+}
+
+export interface ToolModel {
+  readonly name: string;
+  readonly description: string;
+  /** True: a person is asked before each call. */
+  readonly asks: boolean;
+}
+
+export interface ServerModel {
+  readonly version: string;
+  readonly node: string;
+  /** For example "PostgreSQL 18.4 (embedded)". */
+  readonly database: string;
+  readonly workspaceRoots: readonly string[];
+  /** Things an operator should know, for example that tools run as root. */
+  readonly warnings: readonly string[];
+  readonly persistence: Persistence;
+}
+
+export interface TokenModel {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+}
+
+/** A feed item together with where to resume after it; null for items that do not move the cursor. */
+export interface FeedEvent {
+  readonly item: FeedItem;
+  readonly cursor: string;
+}
+
+/** The seed's token chunks alone, for simple clients; state changes ride with them. */
+export type TokenChunkModel =
+  | {
+      readonly type: 'TextChunk';
+      readonly messageId: string;
+      readonly channel: 'TEXT' | 'REASONING';
+      readonly offset: number;
+      readonly text: string;
+    }
+  | { readonly type: 'StateChanged'; readonly workstream: WorkstreamSummaryModel };
+
+/** Who is asking: a token. */
+export interface Viewer extends Author {
+  readonly tokenId: string;
+}

@@ -1,0 +1,62 @@
+/**
+ * Owns: how a command ends, as values. A refusal changes nothing (D-11); each is one object type on the wire that
+ * implements `Rejection { code message retryable }` and adds the current facts.
+ */
+import type { ApprovalDecision } from './projection/index.ts';
+
+interface Refusal<Code extends string> {
+  readonly type: 'Rejected';
+  readonly code: Code;
+  /** One sentence for a person: what is wrong and what to do. */
+  readonly message: string;
+  /** True: nothing was recorded, the same key may be tried again. False: this stays the answer for that key. */
+  readonly retryable: boolean;
+}
+
+export type WorkstreamNotFound = Refusal<'WORKSTREAM_NOT_FOUND'>;
+/** The input can never be accepted as it is; `field` is its path, for example `text`. */
+export type InvalidInput = Refusal<'INVALID_INPUT'> & { readonly field: string };
+/** The key was used before with another input. */
+export type KeyReused = Refusal<'KEY_REUSED'>;
+export type WorkstreamClosed = Refusal<'WORKSTREAM_CLOSED'>;
+export type QueueFull = Refusal<'QUEUE_FULL'> & { readonly capacity: number };
+/** The turn named is not the live one. */
+export type StaleTurn = Refusal<'STALE_TURN'> & { readonly currentTurnId: string | null };
+/** No such open cycle or item. */
+export type ApprovalGone = Refusal<'APPROVAL_GONE'> & { readonly currentCycleIds: readonly string[] };
+export type AlreadyDecided = Refusal<'ALREADY_DECIDED'> & { readonly decision: ApprovalDecision };
+/** The arguments seen are not those that would run. */
+export type ArgumentsChanged = Refusal<'ARGUMENTS_CHANGED'> & { readonly currentHash: string };
+/** Another live process runs this workstream; retry. */
+export type OwnerElsewhere = Refusal<'OWNER_ELSEWHERE'>;
+/** The process stopped being the owner before the command was durable; retry with the same key. */
+export type OwnerLost = Refusal<'OWNER_LOST'>;
+/** Recovery failed three times in a row; readable, not writable (D-71). */
+export type Quarantined = Refusal<'QUARANTINED'>;
+/** The server is stopping; retry when it is back. */
+export type ShuttingDown = Refusal<'SHUTTING_DOWN'>;
+/** The database did not answer; nothing was done; retry. */
+export type StorageUnavailable = Refusal<'STORAGE_UNAVAILABLE'>;
+export type TokenNotFound = Refusal<'TOKEN_NOT_FOUND'>;
+
+/** Refusals any command on an existing workstream can meet before its own rules are asked. */
+export type CommandRefusal =
+  | WorkstreamNotFound
+  | InvalidInput
+  | KeyReused
+  | WorkstreamClosed
+  | OwnerElsewhere
+  | OwnerLost
+  | Quarantined
+  | ShuttingDown
+  | StorageUnavailable;
+
+export type Rejection =
+  CommandRefusal | QueueFull | StaleTurn | ApprovalGone | AlreadyDecided | ArgumentsChanged | TokenNotFound;
+
+export type RejectionCode = Rejection['code'];
+
+/** PENDING (after 5 s without the database) is not yet an acceptance: keep the input and repeat the key (D-61). */
+export type Durability = 'DURABLE' | 'PENDING';
+
+export const isRejected = (o: { readonly type: string }): o is Rejection => o.type === 'Rejected';

@@ -1,0 +1,214 @@
+/**
+ * Owns: the vocabulary of the journal, as a client sees it and as the server stores it.
+ * Does not own: what follows from entries (`fold.ts`), or who may write them (the server's core).
+ *
+ * Every entry carries whole values: a reader that knows the latest entry of a kind knows that part of the
+ * workstream, and needs no earlier one of that kind.
+ */
+
+/** Kept in the database. CREATING rows are invisible to every reader. */
+export type Lifecycle = 'CREATING' | 'OPEN' | 'CLOSED';
+
+/** RUNNING ⇄ COMPACTING, either → INTERRUPTING, then one of the last three, which never change again (D-30). */
+export type TurnPhase = 'RUNNING' | 'COMPACTING' | 'INTERRUPTING' | 'COMPLETED' | 'FAILED' | 'CANCELED';
+
+/** What a tool call did to the world. UNKNOWN: not observed; NONE: provably nothing (D-9). */
+export type ToolEffect = 'NONE' | 'COMMITTED' | 'PARTIAL' | 'ROLLED_BACK' | 'UNKNOWN';
+
+/** Who wrote or decided: a token until there are users (D-12). */
+export interface Author {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Tokens, as the provider counted them. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export type Finish = 'STOP' | 'TOOL_CALLS' | 'LENGTH' | 'CONTENT_FILTER' | 'OTHER';
+
+/** One call the model declared. `callId` is ours, unique; `providerId` is what the provider called it (D-35). */
+export interface Call {
+  readonly callId: string;
+  readonly providerId: string;
+  readonly name: string;
+  /** The arguments as the model wrote them: JSON text, not necessarily valid. */
+  readonly arguments: string;
+}
+
+export interface TurnOutcome {
+  readonly type: 'COMPLETED' | 'FAILED' | 'CANCELED';
+  /** A machine-readable word: DONE, STOPPED, MODEL_FAILED, RECOVERY_EXHAUSTED, … */
+  readonly reason: string;
+  /** One sentence for a person: what happened and what to try. Empty for DONE. */
+  readonly message: string;
+  /** Ids of the calls whose end was not observed when the turn was forced to settle. */
+  readonly unconfirmed: readonly string[];
+}
+
+export interface Turn {
+  readonly id: string;
+  readonly kind: 'CHAT';
+  readonly phase: TurnPhase;
+  /** The claim to write under which the turn runs now; grows with each recovery. */
+  readonly generation: number;
+  /** On whose credentials it runs. */
+  readonly principal: Author;
+  readonly outcome: TurnOutcome | null;
+  /** Recoveries in a row without a new ASSISTANT or tool entry between them (D-71). */
+  readonly recoveries: number;
+  readonly startedAt: string;
+  readonly settledAt: string | null;
+}
+
+/** What a person is shown before deciding: the full command, a unified diff, or the plain arguments. */
+export interface Preview {
+  readonly kind: 'COMMAND' | 'DIFF' | 'TEXT';
+  /** One line, for example the command's first line or the path that changes. */
+  readonly title: string;
+  readonly body: string;
+}
+
+export interface ApprovalDecision {
+  readonly verdict: 'APPROVED' | 'DENIED';
+  readonly source: 'PERSON';
+  readonly by: Author;
+  readonly feedback: string | null;
+  readonly at: string;
+}
+
+export interface ApprovalItem {
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+  /** SHA-256 (hex) over name and arguments: what is approved is what runs (D-64, I40). */
+  readonly argumentsHash: string;
+  readonly preview: Preview;
+  /** What the preview was computed from (a hash of the file before the edit); handed back to the tool when it runs. */
+  readonly basis: string | null;
+  readonly decision: ApprovalDecision | null;
+}
+
+export interface ApprovalCycle {
+  readonly id: string;
+  readonly kind: 'TOOLS';
+  readonly turnId: string;
+  /** SETTLED: each item has a decision. SUPERSEDED: the turn was stopped or settled first. */
+  readonly status: 'OPEN' | 'SETTLED' | 'SUPERSEDED';
+  readonly items: readonly ApprovalItem[];
+  readonly openedAt: string;
+  readonly closedAt: string | null;
+}
+
+export interface QueuedMessage {
+  readonly id: string;
+  readonly text: string;
+  readonly author: Author;
+  /** Sent after the live turn was told to stop: not held, it starts the next turn (D-63). */
+  readonly afterStop: boolean;
+  readonly at: string;
+}
+
+export interface Queue {
+  readonly items: readonly QueuedMessage[];
+  /** A held queue waits for `resumeQueue` or the next message; set when a turn fails or is canceled (D-63). */
+  readonly held: boolean;
+}
+
+export interface ToolResult {
+  /** OK and ERROR are the tool's own word; DENIED and CANCELED are ours, for calls that did not run to an end. */
+  readonly outcome: 'OK' | 'ERROR' | 'DENIED' | 'CANCELED';
+  readonly effect: ToolEffect;
+  /** What the model is told; text, possibly shortened, saying so where it is. */
+  readonly content: string;
+}
+
+export interface Configuration {
+  readonly title: string;
+  /** Alias of the model that serves the next call. */
+  readonly model: string;
+  /** Absolute path of the folder the tools work in. */
+  readonly workspace: string;
+}
+
+interface Placed {
+  /** Random, never reused, not made of the revision. */
+  readonly id: string;
+  /** Place in the journal: 1, 2, 3 … without gaps. */
+  readonly revision: number;
+  /** Ownership that wrote it. */
+  readonly epoch: number;
+  readonly generation: number;
+  /** Whose output: null for the workstream itself, else the id of a child workstream. */
+  readonly lane: string | null;
+  readonly turnId: string | null;
+  /** ISO 8601, for people; never used for order (D-7). */
+  readonly at: string;
+}
+
+/** The parts of each kind, without its place. */
+export type EntryBody =
+  | {
+      readonly kind: 'USER';
+      readonly text: string;
+      readonly author: Author;
+      readonly source: 'MESSAGE' | 'FEEDBACK';
+    }
+  | {
+      readonly kind: 'ASSISTANT';
+      readonly text: string;
+      readonly reasoning: string;
+      readonly calls: readonly Call[];
+      readonly finish: Finish;
+      readonly model: string;
+      readonly usage: Usage | null;
+      /** Names of calls thrown away because the answer was cut off at the length limit (D-38). */
+      readonly discarded: readonly string[];
+    }
+  | ({ readonly kind: 'TOOL'; readonly callId: string; readonly name: string } & ToolResult)
+  | { readonly kind: 'SYSTEM'; readonly text: string; readonly source: string }
+  | {
+      /** The partial text of an answer that was not finished; its id is the id of that message. */
+      readonly kind: 'CANCELLATION';
+      readonly text: string;
+      readonly reasoning: string;
+      readonly reason: 'STOPPED' | 'FAILED';
+    }
+  | { readonly kind: 'LIFECYCLE'; readonly lifecycle: Lifecycle }
+  | { readonly kind: 'CONFIGURATION'; readonly configuration: Configuration }
+  | { readonly kind: 'TURN'; readonly turn: Turn }
+  | { readonly kind: 'TOOL_STARTED'; readonly callId: string; readonly name: string }
+  | {
+      readonly kind: 'TOOL_SETTLED';
+      readonly callId: string;
+      readonly name: string;
+      readonly result: ToolResult;
+    }
+  | { readonly kind: 'APPROVAL'; readonly cycle: ApprovalCycle }
+  | { readonly kind: 'QUEUE'; readonly queue: Queue }
+  | { readonly kind: 'RECOVERY'; readonly reason: string; readonly message: string };
+
+export type EntryKind = EntryBody['kind'];
+export type Entry = Placed & EntryBody;
+export type EntryOf<K extends EntryKind> = Extract<Entry, { readonly kind: K }>;
+
+const conversationKinds: Readonly<Record<EntryKind, boolean>> = {
+  USER: true,
+  ASSISTANT: true,
+  TOOL: true,
+  SYSTEM: true,
+  CANCELLATION: true,
+  LIFECYCLE: false,
+  CONFIGURATION: false,
+  TURN: false,
+  TOOL_STARTED: false,
+  TOOL_SETTLED: false,
+  APPROVAL: false,
+  QUEUE: false,
+  RECOVERY: false,
+};
+
+/** True for the kinds a model may see; the others are control entries. */
+export const isConversation = (kind: EntryKind): boolean => conversationKinds[kind];

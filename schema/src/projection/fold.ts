@@ -1,0 +1,128 @@
+/**
+ * Owns: the one fold. State is the open parts of a workstream; the transcript is the list of entries beside it.
+ * Does not own: overlays and marks of a subscriber (`view.ts`).
+ *
+ * Invariants: total and deterministic (I6); snapshot(k) + fold(k+1..n) = snapshot(n) (D-58, I5); unknown kinds
+ * advance the revision and change nothing else; a repeat or a gap is never applied (I7).
+ */
+import type { ApprovalCycle, Call, Configuration, Entry, EntryKind, Lifecycle, Queue, ToolResult, Turn } from './entries.ts';
+
+/** A declared call of the open batch, and how far it has come. */
+export interface BatchCall {
+  readonly call: Call;
+  readonly started: boolean;
+  /** Set by TOOL_SETTLED; the model sees it only once the TOOL entries are written. */
+  readonly result: ToolResult | null;
+}
+
+/** From the ASSISTANT entry that declared calls to the TOOL entries that answer them all. */
+export interface Batch {
+  readonly messageId: string;
+  readonly calls: readonly BatchCall[];
+}
+
+export interface Projection {
+  readonly revision: number;
+  readonly epoch: number;
+  readonly generation: number;
+  readonly lifecycle: Lifecycle;
+  readonly configuration: Configuration;
+  /** The live turn, or the last one; see `liveTurn`. */
+  readonly turn: Turn | null;
+  readonly batch: Batch | null;
+  /** Cycles of the live turn's batch; emptied when the batch closes or the turn settles. */
+  readonly cycles: readonly ApprovalCycle[];
+  readonly queue: Queue;
+  /** ISO 8601 time of the latest entry; null before the first. */
+  readonly updatedAt: string | null;
+}
+
+export const emptyProjection: Projection = {
+  revision: 0,
+  epoch: 0,
+  generation: 0,
+  lifecycle: 'CREATING',
+  configuration: { title: '', model: '', workspace: '' },
+  turn: null,
+  batch: null,
+  cycles: [],
+  queue: { items: [], held: false },
+  updatedAt: null,
+};
+
+/** True for a phase that never changes again. */
+export const isSettled = (turn: Turn): boolean => turn.outcome !== null;
+
+/** The turn that still runs, if any. */
+export const liveTurn = (p: Projection): Turn | null => (p.turn && !isSettled(p.turn) ? p.turn : null);
+
+/** Applies the next entry. An entry that is not the next one leaves the projection as it is. */
+export function applyEntry(p: Projection, entry: Entry): Projection {
+  if (entry.revision !== p.revision + 1) return p;
+  const next: Projection = {
+    ...p,
+    revision: entry.revision,
+    epoch: Math.max(p.epoch, entry.epoch),
+    generation: Math.max(p.generation, entry.generation),
+    updatedAt: entry.at,
+  };
+  if (showsProgress[entry.kind] && next.turn && next.turn.recoveries > 0 && !isSettled(next.turn)) {
+    return applyKind({ ...next, turn: { ...next.turn, recoveries: 0 } }, entry);
+  }
+  return applyKind(next, entry);
+}
+
+/** A turn that gets one of these written is not stuck: recoveries are counted anew (D-71). */
+const showsProgress: Readonly<Partial<Record<EntryKind, true>>> = {
+  ASSISTANT: true,
+  TOOL_STARTED: true,
+  TOOL_SETTLED: true,
+  TOOL: true,
+};
+
+function applyKind(next: Projection, entry: Entry): Projection {
+  switch (entry.kind) {
+    case 'LIFECYCLE':
+      return { ...next, lifecycle: entry.lifecycle };
+    case 'CONFIGURATION':
+      return { ...next, configuration: entry.configuration };
+    case 'TURN':
+      return isSettled(entry.turn)
+        ? { ...next, turn: entry.turn, batch: null, cycles: [] }
+        : { ...next, turn: entry.turn };
+    case 'ASSISTANT':
+      return entry.calls.length === 0
+        ? next
+        : {
+            ...next,
+            batch: {
+              messageId: entry.id,
+              calls: entry.calls.map((call) => ({ call, started: false, result: null })),
+            },
+          };
+    case 'TOOL_STARTED':
+      return { ...next, batch: mapCall(next.batch, entry.callId, (c) => ({ ...c, started: true })) };
+    case 'TOOL_SETTLED':
+      return { ...next, batch: mapCall(next.batch, entry.callId, (c) => ({ ...c, result: entry.result })) };
+    case 'TOOL': {
+      const left = next.batch?.calls.filter((c) => c.call.callId !== entry.callId) ?? [];
+      return left.length > 0 && next.batch
+        ? { ...next, batch: { ...next.batch, calls: left } }
+        : { ...next, batch: null, cycles: [] };
+    }
+    case 'APPROVAL':
+      return { ...next, cycles: [...next.cycles.filter((c) => c.id !== entry.cycle.id), entry.cycle] };
+    case 'QUEUE':
+      return { ...next, queue: entry.queue };
+    default:
+      return next;
+  }
+}
+
+/** Applies entries in order, skipping those that are not next. */
+export const applyEntries = (p: Projection, entries: readonly Entry[]): Projection =>
+  entries.reduce(applyEntry, p);
+
+function mapCall(batch: Batch | null, callId: string, f: (c: BatchCall) => BatchCall): Batch | null {
+  return batch && { ...batch, calls: batch.calls.map((c) => (c.call.callId === callId ? f(c) : c)) };
+}

@@ -1,0 +1,7 @@
+/** What a client knows after these feed items: the one fold, shared by server and browser. */
+export * from './cursor.ts';
+export * from './entries.ts';
+export * from './fold.ts';
+export * from './items.ts';
+export * from './state.ts';
+export * from './view.ts';

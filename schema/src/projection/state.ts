@@ -1,0 +1,41 @@
+/**
+ * Owns: what a workstream is said to be doing. All are pure functions of the one projection (D-6, I29).
+ * First match wins: lifecycle · ATTENTION · RUNNING · THINKING · ERROR · IDLE.
+ */
+import type { ApprovalCycle, ApprovalItem } from './entries.ts';
+import { liveTurn, type Projection } from './fold.ts';
+
+export type WorkstreamState = 'CREATING' | 'CLOSED' | 'ATTENTION' | 'RUNNING' | 'THINKING' | 'ERROR' | 'IDLE';
+
+/** What the live turn is busy with. */
+export type Activity = 'MODEL' | 'TOOLS' | 'APPROVAL';
+
+/** Cycles that wait for a person. */
+export const openCycles = (p: Projection): readonly ApprovalCycle[] =>
+  p.cycles.filter((c) => c.status === 'OPEN');
+
+/** Items that wait for a person, over all open cycles. */
+export const openItems = (p: Projection): readonly ApprovalItem[] =>
+  openCycles(p).flatMap((c) => c.items.filter((i) => i.decision === null));
+
+export function activityOf(p: Projection): Activity | null {
+  if (!liveTurn(p)) return null;
+  if (openItems(p).length > 0) return 'APPROVAL';
+  return p.batch ? 'TOOLS' : 'MODEL';
+}
+
+const stateByActivity: Readonly<Record<Activity, WorkstreamState>> = {
+  APPROVAL: 'ATTENTION',
+  TOOLS: 'RUNNING',
+  MODEL: 'THINKING',
+};
+
+export function stateOf(p: Projection): WorkstreamState {
+  if (p.lifecycle !== 'OPEN') return p.lifecycle;
+  const activity = activityOf(p);
+  if (activity) return stateByActivity[activity];
+  return p.turn?.phase === 'FAILED' ? 'ERROR' : 'IDLE';
+}
+
+/** True between the stop latch and the end of the turn. */
+export const isStopping = (p: Projection): boolean => liveTurn(p)?.phase === 'INTERRUPTING';

@@ -1,0 +1,21 @@
+/**
+ * Owns: what makes an entry impossible to write twice. Unique per incarnation in the database, so that a mistake
+ * anywhere above cannot answer a call twice (D-35, I38) or settle a turn twice (I26).
+ */
+import type { Entry } from 'schema/projection';
+
+/** The idempotency key of an entry. */
+export function commitKey(entry: Entry): string {
+  switch (entry.kind) {
+    case 'TOOL':
+      return `tool:${entry.callId}`;
+    case 'TOOL_STARTED':
+      return `started:${entry.callId}`;
+    case 'TOOL_SETTLED':
+      return `settled:${entry.callId}`;
+    case 'TURN':
+      return entry.turn.outcome ? `settle:${entry.turn.id}` : `entry:${entry.id}`;
+    default:
+      return `entry:${entry.id}`;
+  }
+}

@@ -1,0 +1,10 @@
+/** Owns: the recorded answer of a command under its key (D-60). Only acceptances are recorded; a refusal leaves none. */
+export interface Receipt {
+  /** Who and where: `<principal>/<workstream id>`, or `<principal>` for commands that outlive a workstream. */
+  readonly scope: string;
+  readonly key: string;
+  /** SHA-256 (hex) of the command's name and input without the key. */
+  readonly inputHash: string;
+  /** The acceptance without its durability, as it is answered again. */
+  readonly outcome: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,60 @@
+/**
+ * Owns: the need to keep what was accepted. One batch, one transaction (D-3), fenced in SQL (D-4).
+ */
+import type { Entry, Projection, WorkstreamState } from 'schema/projection';
+import type { Receipt } from '../core/journal/receipt.ts';
+
+export type { Receipt } from '../core/journal/receipt.ts';
+
+/** What one step accepted: consecutive entries and everything that must be true together with them. */
+export interface Batch {
+  readonly workstreamId: string;
+  readonly incarnation: string;
+  readonly epoch: number;
+  /** Revision before the first entry; the fence. */
+  readonly expectedHead: number;
+  readonly entries: readonly Entry[];
+  /** The fold at the last entry; kept in the head row and read back on load. */
+  readonly projection: Projection;
+  /** Derived from the projection, kept for listing (D-6). */
+  readonly state: WorkstreamState;
+  readonly receipts: readonly Receipt[];
+}
+
+export interface Head {
+  readonly incarnation: string;
+  readonly epoch: number;
+  readonly revision: number;
+  readonly lifecycle: 'CREATING' | 'OPEN' | 'CLOSED';
+}
+
+export type CommitOutcome =
+  | { readonly type: 'committed' }
+  /** Incarnation, epoch or expected head did not match; nothing was written. */
+  | { readonly type: 'fenced' }
+  /** The database did not answer, or went away during COMMIT: unknown whether it was written. Try again. */
+  | { readonly type: 'unavailable'; readonly message: string }
+  /** The database refuses the data; trying again cannot help. Nothing was written. */
+  | { readonly type: 'conflict'; readonly message: string };
+
+export interface Journal {
+  /** Never rejects. */
+  commit(batch: Batch): Promise<CommitOutcome>;
+  /** The head row as it is; null when there is none. Includes CREATING. Rejects when the database is away. */
+  head(workstreamId: string): Promise<Head | null>;
+  /** True when each of these entry ids is stored at its revision: an unknown commit had landed (D-52). */
+  holds(
+    workstreamId: string,
+    entries: readonly { readonly id: string; readonly revision: number }[],
+  ): Promise<boolean>;
+  /** Entries with `after < revision <= through`, ascending, at most `limit`. */
+  read(
+    workstreamId: string,
+    range: { readonly after: number; readonly through: number; readonly limit: number },
+  ): Promise<readonly Entry[]>;
+  /** Epoch of the entry stored at a revision; null when there is none. */
+  epochAt(workstreamId: string, revision: number): Promise<number | null>;
+  /** The greatest revision ≤ `revision` whose entry has an epoch ≤ `epoch`; 0 when there is none (D-55). */
+  lastRevisionOf(workstreamId: string, revision: number, epoch: number): Promise<number>;
+  findReceipt(scope: string, key: string): Promise<Receipt | null>;
+}

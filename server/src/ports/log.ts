@@ -1,0 +1,6 @@
+/** Owns: the need to tell an operator. Never given secrets, message texts or tool output. */
+export interface Log {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}

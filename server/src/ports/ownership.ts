@@ -1,0 +1,63 @@
+/**
+ * Owns: the need to know who runs a workstream, by the database's clock (D-100).
+ */
+import type { Entry, Projection } from 'schema/projection';
+
+/** Heartbeat and expiry of a session, milliseconds (D-100). */
+export const sessionHeartbeatMs = 5_000;
+export const sessionTermMs = 20_000;
+
+export interface Session {
+  readonly id: string;
+  readonly nodeId: string;
+  /** False when the term is over or the session was ended by another: act as deposed. Rejects when the database is away. */
+  renew(): Promise<boolean>;
+  /** Ends it and releases the node's lock. Never rejects. */
+  end(): Promise<void>;
+  /** Calls back once when the lock's connection is lost. */
+  onLost(callback: () => void): void;
+}
+
+export interface Sessions {
+  /**
+   * Takes the node's lock and ends the predecessor's session at once. `busy` when a live process holds the lock.
+   * `host` names this machine, for process clean-up.
+   */
+  begin(
+    nodeId: string,
+    host: string,
+  ): Promise<{ readonly type: 'begun'; readonly session: Session } | { readonly type: 'busy' }>;
+}
+
+/** All an actor needs to go on. */
+export interface LoadedWorkstream {
+  readonly id: string;
+  readonly incarnation: string;
+  /** The new epoch, taken by this load. */
+  readonly epoch: number;
+  /** The fold at the head. */
+  readonly projection: Projection;
+  /** Conversation entries, ascending. */
+  readonly conversation: readonly Entry[];
+  /** Host of the session that ran it before; null when none. */
+  readonly previousHost: string | null;
+  /** Loads or steps in a row that threw (D-71). */
+  readonly failedLoads: number;
+}
+
+export type ClaimOutcome =
+  | { readonly type: 'claimed'; readonly workstream: LoadedWorkstream }
+  | { readonly type: 'notFound' }
+  /** Another live session runs it. */
+  | { readonly type: 'elsewhere' };
+
+export interface Ownership {
+  /** Takes epoch+1 in one conditional UPDATE, and reads the rest (D-22). CREATING rows are not found. */
+  claim(workstreamId: string, sessionId: string): Promise<ClaimOutcome>;
+  /** Gives the workstream up if this session still owns it at that epoch. */
+  release(workstreamId: string, sessionId: string, epoch: number): Promise<void>;
+  /** Open workstreams with a live turn whose owner is none, ended or expired, or this session. */
+  liveTurns(sessionId: string): Promise<readonly string[]>;
+  /** Counts a load or step that threw; answers how many in a row. `null` clears. Sets the reason when quarantined. */
+  recordFailedLoad(workstreamId: string, reason: string | null): Promise<number>;
+}

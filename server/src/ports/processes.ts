@@ -1,0 +1,30 @@
+/**
+ * Owns: the need to run a command in a process group of its own and to end the whole group.
+ */
+export interface Command {
+  /** Run by `/bin/sh -c`. */
+  readonly script: string;
+  readonly cwd: string;
+  /** Marks every process of the group (environment variable WEIR_CALL_ID), so that a later server can find it. */
+  readonly callId: string;
+  readonly timeoutMs: number;
+  /** Most bytes of output kept, head and tail; what is cut is said. */
+  readonly maxOutputBytes: number;
+}
+
+export interface CommandResult {
+  readonly ending: 'exited' | 'signaled' | 'timedOut' | 'aborted' | 'notStarted';
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** stdout and stderr as they came, decoded as UTF-8, cut at character boundaries. */
+  readonly output: string;
+  /** Set when it could not start: one sentence. */
+  readonly message: string | null;
+}
+
+export interface Processes {
+  /** Never throws. Resolves only when the whole group is gone or could not be confirmed gone within 5 s of SIGKILL. */
+  run(command: Command, signal: AbortSignal, onOutput: (text: string) => void): Promise<CommandResult>;
+  /** Kills every process group on this host marked with one of these calls; answers the calls found running. */
+  endLeftovers(callIds: readonly string[]): Promise<readonly string[]>;
+}

@@ -1,0 +1,22 @@
+/**
+ * Owns: the need to bring a workstream into being without anyone seeing half of one (D-20).
+ */
+import type { Batch } from './journal.ts';
+
+export interface Reservations {
+  /** One transaction: a CREATING row with this incarnation, invisible to every reader. */
+  reserve(reservation: {
+    readonly id: string;
+    readonly incarnation: string;
+    readonly sessionId: string;
+  }): Promise<void>;
+  /**
+   * Compare-and-swap on incarnation and CREATING: writes the first entries, the receipt, and OPEN.
+   * `duplicate`: the receipt's key is taken (read it back). `gone`: the reservation is no longer there.
+   */
+  publish(
+    batch: Batch,
+  ): Promise<{ readonly type: 'published' } | { readonly type: 'duplicate' } | { readonly type: 'gone' }>;
+  /** Deletes exactly this reservation, if it is still CREATING. */
+  rollback(id: string, incarnation: string): Promise<void>;
+}
