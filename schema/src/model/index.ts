@@ -14,7 +14,13 @@ import type {
 /** Everything about a workstream, from one read at one revision. */
 export interface WorkstreamModel {
   readonly id: string;
+  /** What to show: the fold of all accepted entries, pending ones included. */
   readonly projection: Projection;
+  /** The fold of the durable entries only, and the entries above it: what a follower starts from (`viewOf`). */
+  readonly durable: Projection;
+  readonly pending: readonly Entry[];
+  /** Current ownership; may be above `projection.epoch` when the owner has written nothing yet. */
+  readonly epoch: number;
   readonly durableThrough: number;
   readonly state: WorkstreamState;
   readonly overlay: Overlay;
@@ -69,9 +75,10 @@ export interface Page<T> {
   readonly totalCount: number;
 }
 
-/** Offset paging behind an opaque cursor, newest first; `first` at most 200. */
+/** Newest first; `first` is 1 to 200. */
 export interface PageRange {
   readonly first: number;
+  /** Id of the last item seen (workstream or approval cycle); null: from the newest. Unknown: an empty page. */
   readonly after: string | null;
 }
 
@@ -109,7 +116,7 @@ export interface TokenModel {
   readonly lastUsedAt: string | null;
 }
 
-/** A feed item together with where to resume after it; null for items that do not move the cursor. */
+/** A feed item together with where to resume after it. */
 export interface FeedEvent {
   readonly item: FeedItem;
   readonly cursor: string;
