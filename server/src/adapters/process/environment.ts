@@ -1,0 +1,29 @@
+/**
+ * Owns: what a command sees of the server's environment. An allow-list, because a deny-list forgets the next secret.
+ */
+
+/** Marks every process of a call; inherited by what it starts. */
+export const callMarker = 'WEIR_CALL_ID';
+
+const allowed: ReadonlySet<string> = new Set([
+  'PATH',
+  'HOME',
+  'LANG',
+  'TZ',
+  'TMPDIR',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+]);
+
+/** The environment of a command: allowed names only, no terminal, and the marker of its call. */
+export function commandEnvironment(
+  server: Readonly<Record<string, string | undefined>>,
+  callId: string,
+): Record<string, string> {
+  const kept = Object.entries(server).filter(
+    (pair): pair is [string, string] =>
+      pair[1] !== undefined && (allowed.has(pair[0]) || pair[0].startsWith('LC_')),
+  );
+  return { ...Object.fromEntries(kept), TERM: 'dumb', [callMarker]: callId };
+}

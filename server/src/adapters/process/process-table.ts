@@ -1,0 +1,117 @@
+/**
+ * Owns: what is running on this machine, as far as it concerns commands: groups, markers, and sending signals.
+ * Only Linux shows the markers of other processes (/proc); elsewhere the group is all that is known.
+ *
+ * Invariants: the server's own process and group are never signalled; a process is signalled by its pid only in the
+ * moment its marker was seen, and only if it is still the same one.
+ */
+import { readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { callMarker } from './environment.ts';
+
+export const hasProcessTable = process.platform === 'linux';
+
+/** A process that carries the marker of a call. */
+export interface MarkedProcess {
+  readonly callId: string;
+  readonly pid: number;
+  readonly group: number;
+  /** Ticks since boot; with the pid, the identity of a process. */
+  readonly startedAt: string;
+  /** False when the leader of its group lives and does not carry the marker: then the group is not the call's. */
+  readonly ownsGroup: boolean;
+}
+
+/** False once every process of the group has ended; dead ones nobody has collected do not count. */
+export async function isGroupAlive(group: number): Promise<boolean> {
+  if (!signalGroup(group, 0)) return false;
+  if (!hasProcessTable) return true;
+  const stats = await Promise.all((await processIds()).map(readStat));
+  return stats.some((stat) => stat?.group === group);
+}
+
+/** The live processes that carry the marker of one of these calls. Empty where markers cannot be seen. */
+export async function findMarked(callIds: ReadonlySet<string>): Promise<readonly MarkedProcess[]> {
+  if (!hasProcessTable || callIds.size === 0) return [];
+  const found = (await Promise.all((await processIds()).map((pid) => readMarked(pid, callIds)))).filter(
+    (process) => process !== null,
+  );
+  const pids = new Set(found.map((process) => process.pid));
+  return await Promise.all(
+    found.map(async (marked) => ({
+      ...marked,
+      ownsGroup: pids.has(marked.group) || (await readStat(marked.group)) === null,
+    })),
+  );
+}
+
+/** Sends to every process of the group; false when there is none. 0 only asks. */
+export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  // kill(-1) is everybody, kill(0) is ourselves.
+  if (group <= 1 || group === ownGroup) return false;
+  return send(-group, signal);
+}
+
+/** Sends to the process by pid, and to its group where that is the call's. */
+export function signalMarked(marked: MarkedProcess, signal: NodeJS.Signals): void {
+  const now = parseStat(readOrNull(`/proc/${marked.pid}/stat`));
+  if (now === null || now.startedAt !== marked.startedAt) return;
+  if (marked.ownsGroup && now.group === marked.group) signalGroup(marked.group, signal);
+  if (marked.pid !== process.pid && marked.pid > 1) send(marked.pid, signal);
+}
+
+function send(target: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(target, signal);
+  } catch (error) {
+    // EPERM: it is there, but became another user's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+interface Stat {
+  readonly group: number;
+  readonly startedAt: string;
+}
+
+/** proc(5): `pid (comm) state ppid pgrp …`, the start time is the 22nd. Null for the dead and the collected. */
+function parseStat(text: string | null): Stat | null {
+  if (text === null) return null;
+  // The name may itself hold spaces and parentheses.
+  const [state, , group, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  if (state === undefined || state === 'Z' || state === 'X') return null;
+  return { group: Number(group), startedAt: rest[16] ?? '' };
+}
+
+const readStat = async (pid: number): Promise<Stat | null> =>
+  parseStat(await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null));
+
+async function readMarked(
+  pid: number,
+  callIds: ReadonlySet<string>,
+): Promise<Omit<MarkedProcess, 'ownsGroup'> | null> {
+  if (pid === process.pid) return null;
+  // Unreadable: another user's, or gone.
+  const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+  const prefix = `${callMarker}=`;
+  const callId = environment
+    .split('\0')
+    .find((line) => line.startsWith(prefix))
+    ?.slice(prefix.length);
+  if (callId === undefined || !callIds.has(callId)) return null;
+  const stat = await readStat(pid);
+  return stat && { callId, pid, ...stat };
+}
+
+const processIds = async (): Promise<number[]> =>
+  (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return null;
+  }
+}
+
+const ownGroup = hasProcessTable ? (parseStat(readOrNull('/proc/self/stat'))?.group ?? null) : null;

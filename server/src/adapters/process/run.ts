@@ -1,0 +1,169 @@
+/**
+ * Owns: the life of one command, from spawn to a group that is gone.
+ *
+ * The script runs in a second shell, with its stderr joined to stdout before it starts: one pipe keeps the two in
+ * the order they were written, which two pipes cannot.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../../ports/clock.ts';
+import type { Command, CommandResult } from '../../ports/processes.ts';
+import { createCappedOutput } from './capped-output.ts';
+import { endAll, graceMs } from './ending.ts';
+import { commandEnvironment } from './environment.ts';
+import { createLiveOutput } from './live-output.ts';
+
+interface Deps {
+  readonly clock: Clock;
+}
+
+export async function runCommand(
+  { clock }: Deps,
+  command: Command,
+  signal: AbortSignal,
+  onOutput: (text: string) => void,
+): Promise<CommandResult> {
+  if (signal.aborted) return notStarted('It was stopped before it started.');
+  const started = await start(command);
+  if (typeof started === 'string') return notStarted(started);
+  const { child, group, stdout } = started;
+
+  const kept = createCappedOutput(command.maxOutputBytes, (bytes) => `[… ${bytes} bytes of output cut …]`);
+  const live = createLiveOutput({ clock }, onOutput);
+  const read = readPaced({ clock }, stdout, (chunk) => {
+    kept.add(chunk);
+    live.add(chunk);
+  });
+
+  const exit = exitOf(child);
+  const cut = await firstOf({ clock }, exit, command.timeoutMs, signal);
+  const gone = await endAll({ clock }, { group, callIds: new Set([command.callId]), graceMs });
+  // A shell that could not be killed has no exit to wait for.
+  const ended = await Promise.race([exit, ...(gone ? [] : [null])]);
+  await read.finish();
+  live.end();
+
+  return {
+    ending: cut ?? (ended?.signal ? 'signaled' : 'exited'),
+    exitCode: ended?.code ?? null,
+    signal: ended?.signal ?? null,
+    output: kept.take(true),
+    message: gone ? null : 'Some of its processes could not be confirmed to have ended.',
+  };
+}
+
+const notStarted = (message: string): CommandResult => ({
+  ending: 'notStarted',
+  exitCode: null,
+  signal: null,
+  output: '',
+  message,
+});
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly group: number;
+  readonly stdout: Readable;
+}
+
+/** The running child, or one sentence why there is none. */
+async function start(command: Command): Promise<Started | string> {
+  try {
+    const child = spawn('/bin/sh', ['-c', 'exec /bin/sh -c "$1" 2>&1', 'sh', command.script], {
+      cwd: command.cwd,
+      env: commandEnvironment(process.env, command.callId),
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    if (child.pid !== undefined) {
+      // Later errors (a signal that could not be sent) change nothing for us.
+      child.on('error', () => {});
+      return { child, group: child.pid, stdout: child.stdout };
+    }
+    return await new Promise((resolve) => child.once('error', (error) => resolve(whyNot(error, command))));
+  } catch (error) {
+    return whyNot(error as Error, command);
+  }
+}
+
+function whyNot(error: NodeJS.ErrnoException, command: Command): string {
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return `The folder ${command.cwd} is not there, or there is no /bin/sh.`;
+    case 'EACCES':
+      return `The server may not enter the folder ${command.cwd}.`;
+    case 'E2BIG':
+      return 'The command is too long to start; write it to a file and run that.';
+    case 'EAGAIN':
+    case 'EMFILE':
+    case 'ENFILE':
+    case 'ENOMEM':
+      return `The machine is out of processes, files or memory (${error.code}); try again later.`;
+    default:
+      return `The command could not be started (${error.code ?? error.message}).`;
+  }
+}
+
+interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+const exitOf = (child: ChildProcess): Promise<Exit> =>
+  new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+
+/** What cut it short, or null when it exited first. */
+async function firstOf(
+  { clock }: Deps,
+  exit: Promise<Exit>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<'timedOut' | 'aborted' | null> {
+  const { promise, resolve } = Promise.withResolvers<'timedOut' | 'aborted' | null>();
+  const onAbort = (): void => resolve('aborted');
+  const cancelTimeout = clock.after(timeoutMs, () => resolve('timedOut'));
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  void exit.then(() => resolve(null));
+  const cut = await promise;
+  cancelTimeout();
+  signal.removeEventListener('abort', onAbort);
+  return cut;
+}
+
+/** Most bytes read of one command in one pace: a flood waits in the pipe, the command with it, and the server works on. */
+const paceBytes = 4_194_304;
+const paceMs = 25;
+/** How long the pipe may stay open when everything we know of has ended, milliseconds. */
+const lingerMs = 500;
+
+function readPaced(
+  { clock }: Deps,
+  stream: Readable,
+  onChunk: (chunk: Buffer) => void,
+): { finish(): Promise<void> } {
+  let budget = paceBytes;
+  let cancelPace: (() => void) | null = null;
+  const closed = new Promise<void>((resolve) => stream.once('close', resolve));
+  stream.on('error', () => stream.destroy());
+  stream.on('data', (chunk: Buffer) => {
+    onChunk(chunk);
+    budget -= chunk.length;
+    if (budget <= 0 && cancelPace === null) stream.pause();
+    cancelPace ??= clock.after(paceMs, () => {
+      cancelPace = null;
+      budget = paceBytes;
+      stream.resume();
+    });
+  });
+  return {
+    /** A process that got away (see the guide) may hold the pipe for ever; what it prints is not waited for. */
+    async finish() {
+      const cancelLinger = clock.after(lingerMs, () => setImmediate(() => stream.destroy()));
+      await closed;
+      cancelLinger();
+      cancelPace?.();
+    },
+  };
+}
