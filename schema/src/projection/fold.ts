@@ -5,7 +5,17 @@
  * Invariants: total and deterministic (I6); snapshot(k) + fold(k+1..n) = snapshot(n) (D-58, I5); unknown kinds
  * advance the revision and change nothing else; a repeat or a gap is never applied (I7).
  */
-import type { ApprovalCycle, Call, Configuration, Entry, EntryKind, Lifecycle, Queue, ToolResult, Turn } from './entries.ts';
+import type {
+  ApprovalCycle,
+  Call,
+  Configuration,
+  Entry,
+  EntryKind,
+  Lifecycle,
+  Queue,
+  ToolResult,
+  Turn,
+} from './entries.ts';
 
 /** A declared call of the open batch, and how far it has come. */
 export interface BatchCall {

@@ -68,7 +68,7 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
         ...view,
         pending: [...view.pending, entry],
         projection: applyEntry(view.projection, entry),
-        overlay: withoutSettled(view.overlay, entry),
+        overlay: overlayAfter(view.overlay, entry),
       };
       return [item.durable ? acknowledge(admitted, entry.revision) : admitted, { type: 'entry', entry }];
     }
@@ -110,7 +110,7 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
             ? { offset: item.offset, text: item.text }
             : null;
       if (!next) return [view, { type: 'nothing' }];
-      const tools = { ...view.overlay.tools, [item.callId]: tail(next) };
+      const tools = { ...view.overlay.tools, [item.callId]: outputTail(next) };
       return [{ ...view, overlay: { ...view.overlay, tools } }, { type: 'overlay' }];
     }
     case 'Notice':
@@ -139,7 +139,11 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
 /** Most of a tool's live output that is kept for showing, in UTF-16 code units. */
 export const toolOutputTail = 65_536;
 
-function tail(output: { readonly offset: number; readonly text: string }): { offset: number; text: string } {
+/** The last `toolOutputTail` units of a tool's output, and where they begin. */
+export function outputTail(output: { readonly offset: number; readonly text: string }): {
+  offset: number;
+  text: string;
+} {
   const over = output.text.length - toolOutputTail;
   return over > 0 ? { offset: output.offset + over, text: output.text.slice(over) } : output;
 }
@@ -160,8 +164,8 @@ function splice(text: string, offset: number, more: string): string | null {
   return offset === text.length ? text + more : null;
 }
 
-/** An entry with the overlay's id replaces it; a settled call's live output is no longer needed. */
-function withoutSettled(overlay: Overlay, entry: Entry): Overlay {
+/** The overlay once an entry is there: an entry with the overlay's id replaces it; a settled call's live output is no longer needed. */
+export function overlayAfter(overlay: Overlay, entry: Entry): Overlay {
   if (overlay.message?.id === entry.id) return { ...overlay, message: null };
   if (entry.kind === 'TURN' && entry.turn.outcome !== null) return emptyOverlay;
   if (entry.kind !== 'TOOL_SETTLED' || !(entry.callId in overlay.tools)) return overlay;

@@ -1,0 +1,53 @@
+/**
+ * Owns: a person's decision on one call (D-64). The first wins under any race; what runs is hash-equal to what was
+ * approved (I39, I40); a message, a steer or a stop never implies yes (I41).
+ */
+import { openCycles, type ApprovalCycle, type ApprovalDecision, type Author } from 'schema/projection';
+import type { Command } from '../inputs.ts';
+import { refuse, type CoreRefusal } from '../refusals.ts';
+import { admit, type StepDraft } from '../step-draft.ts';
+import { settleCall, withProgress } from '../turn/batch.ts';
+import { advance } from '../turn/calls.ts';
+
+type Decide = Extract<Command, { readonly type: 'decide' }>;
+
+export function decideApproval(
+  draft: StepDraft,
+  by: Author,
+  command: Decide,
+): CoreRefusal | { readonly draft: StepDraft; readonly cycle: ApprovalCycle } {
+  const { projection } = draft.state;
+  const cycle = projection.cycles.find((c) => c.id === command.cycleId);
+  const item = cycle?.items.find((i) => i.callId === command.callId);
+  if (item?.decision) return refuse({ code: 'ALREADY_DECIDED', decision: item.decision });
+  if (!cycle || !item || cycle.status !== 'OPEN')
+    return refuse({ code: 'APPROVAL_GONE', currentCycleIds: openCycles(projection).map((c) => c.id) });
+  if (item.argumentsHash !== command.argumentsHash)
+    return refuse({ code: 'ARGUMENTS_CHANGED', currentHash: item.argumentsHash });
+
+  const decision: ApprovalDecision = {
+    verdict: command.verdict,
+    source: 'PERSON',
+    by,
+    feedback: command.feedback === '' ? null : command.feedback,
+    at: draft.at,
+  };
+  const items = cycle.items.map((i) => (i === item ? { ...i, decision } : i));
+  const closed = items.every((i) => i.decision !== null);
+  const decided: ApprovalCycle = {
+    ...cycle,
+    items,
+    status: closed ? 'SETTLED' : 'OPEN',
+    closedAt: closed ? draft.at : null,
+  };
+  const noted = admit(draft, { kind: 'APPROVAL', cycle: decided });
+  const consequence =
+    command.verdict === 'APPROVED'
+      ? withProgress(noted, [item.callId], { type: 'allowed', basis: item.basis })
+      : settleCall(noted, item.callId, {
+          outcome: 'DENIED',
+          effect: 'NONE',
+          content: 'The person denied this call; it did not run.',
+        });
+  return { draft: advance(consequence), cycle: decided };
+}

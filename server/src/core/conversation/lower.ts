@@ -1,0 +1,47 @@
+/**
+ * Owns: which entries a model sees, and how (D-34, D-35). Control entries never reach it. Every declared call is
+ * followed by exactly one result before anything else, or the model would be shown an orphan.
+ */
+import type { Entry, EntryOf } from 'schema/projection';
+import type { ModelMessage } from './message.ts';
+
+const cancellationMark: Readonly<Record<EntryOf<'CANCELLATION'>['reason'], string>> = {
+  STOPPED: '[The person stopped this answer here.]',
+  FAILED: '[This answer broke off here.]',
+};
+
+export function lower(system: string, conversation: readonly Entry[]): readonly ModelMessage[] {
+  const messages: ModelMessage[] = [{ role: 'system', text: system }];
+  for (const entry of conversation) {
+    switch (entry.kind) {
+      case 'USER':
+      case 'SYSTEM':
+        messages.push({ role: 'user', text: entry.text });
+        break;
+      case 'ASSISTANT':
+        // An answer with neither text nor calls has nothing to say, and many endpoints refuse it.
+        if (entry.text !== '' || entry.calls.length > 0 || entry.discarded.length > 0)
+          messages.push({ role: 'assistant', text: textOf(entry), calls: entry.calls });
+        break;
+      case 'CANCELLATION':
+        messages.push({
+          role: 'assistant',
+          text: [entry.text, cancellationMark[entry.reason]].filter((t) => t !== '').join('\n'),
+          calls: [],
+        });
+        break;
+      case 'TOOL':
+        messages.push({ role: 'tool', callId: entry.callId, text: entry.content });
+        break;
+      default:
+        break;
+    }
+  }
+  return messages;
+}
+
+function textOf(entry: EntryOf<'ASSISTANT'>): string {
+  if (entry.discarded.length === 0) return entry.text;
+  const note = `[Cut off at the length limit; these tool calls were not run: ${entry.discarded.join(', ')}.]`;
+  return entry.text === '' ? note : `${entry.text}\n${note}`;
+}

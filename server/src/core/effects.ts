@@ -1,0 +1,38 @@
+/**
+ * Owns: what a step asks of the world, as values; never runs them. An effect that begins something names the batch
+ * that must be durable first (`after`, D-2); those that end something are due at once.
+ */
+import type { Call, Entry } from 'schema/projection';
+import type { Stamp } from './inputs.ts';
+
+/** Begins something: may be held back until its explanation is durable, and is dropped if the turn is stopped first. */
+export type Deed =
+  | {
+      readonly type: 'callModel';
+      readonly stamp: Stamp;
+      readonly messageId: string;
+      readonly alias: string;
+      readonly workspace: string;
+      readonly conversation: readonly Entry[];
+    }
+  | {
+      readonly type: 'runTool';
+      readonly stamp: Stamp;
+      readonly call: Call;
+      readonly basis: string | null;
+      readonly workspace: string;
+    };
+
+export type Effect =
+  | Deed
+  /** Looks only; changes nothing in the world, so it need not wait. */
+  | {
+      readonly type: 'prepareCalls';
+      readonly stamp: Stamp;
+      readonly calls: readonly Call[];
+      readonly workspace: string;
+    }
+  | { readonly type: 'abortModel'; readonly messageId: string }
+  | { readonly type: 'abortTool'; readonly callId: string }
+  | { readonly type: 'backoff'; readonly stamp: Stamp; readonly messageId: string; readonly ms: number }
+  | { readonly type: 'watchStop'; readonly stamp: Stamp; readonly turnId: string; readonly ms: number };

@@ -1,0 +1,74 @@
+/**
+ * Owns: everything that can happen to a workstream, as values. Time and randomness come in here (`at`, `seed`): the
+ * core has neither.
+ *
+ * Work that was begun under a claim comes back stamped with it; a stamp that is not current dies in `fence.ts` (D-5).
+ */
+import type { Author } from 'schema/projection';
+import type { PreparedCall } from './approvals/prepared.ts';
+import type { ModelOutcome } from './conversation/message.ts';
+import type { ToolResult } from 'schema/projection';
+
+/** The claim under which work was begun: of a turn (`generation`), or only of the ownership (`generation: null`). */
+export interface Stamp {
+  readonly epoch: number;
+  readonly generation: number | null;
+}
+
+export type Command =
+  | { readonly type: 'send'; readonly text: string }
+  | { readonly type: 'stop'; readonly turnId: string | null }
+  | {
+      readonly type: 'decide';
+      readonly cycleId: string;
+      readonly callId: string;
+      readonly argumentsHash: string;
+      readonly verdict: 'APPROVED' | 'DENIED';
+      readonly feedback: string | null;
+    }
+  | { readonly type: 'resumeQueue' };
+
+/** Where the answer of a command is kept (D-60). */
+export interface CommandKey {
+  readonly scope: string;
+  readonly key: string;
+  readonly inputHash: string;
+}
+
+export type World =
+  | {
+      readonly type: 'modelDelta';
+      readonly messageId: string;
+      readonly text: string;
+      readonly reasoning: string;
+    }
+  | { readonly type: 'modelEnded'; readonly messageId: string; readonly outcome: ModelOutcome }
+  | {
+      readonly type: 'callsPrepared';
+      readonly calls: readonly { readonly callId: string; readonly prepared: PreparedCall }[];
+    }
+  | { readonly type: 'toolOutput'; readonly callId: string; readonly text: string }
+  | { readonly type: 'toolEnded'; readonly callId: string; readonly result: ToolResult }
+  /** A timer that the turn set has run out. */
+  | { readonly type: 'backoffOver'; readonly messageId: string }
+  | { readonly type: 'stopOverdue'; readonly turnId: string };
+
+export type Input =
+  | { readonly type: 'command'; readonly by: Author; readonly key: CommandKey; readonly command: Command }
+  | { readonly type: 'world'; readonly stamp: Stamp; readonly event: World }
+  /** Batch number `batch` of this epoch is durable, and with it every entry up to `through`. */
+  | {
+      readonly type: 'acknowledged';
+      readonly epoch: number;
+      readonly batch: number;
+      readonly through: number;
+    }
+  /** First input of an actor: what was lost with the process that ran it before (D-70). */
+  | { readonly type: 'recover' };
+
+/** An input with the time it was taken (ISO 8601, for people) and 128 random bits (hex) to mint ids from. */
+export interface Timed {
+  readonly input: Input;
+  readonly at: string;
+  readonly seed: string;
+}

@@ -1,0 +1,113 @@
+/**
+ * Owns: a step in the making: the state so far and what the step adds. Families (`turn/*`, `approvals/*`) take a
+ * draft and give a draft; `step.ts` opens and closes it.
+ *
+ * Invariants: `admit` is the only way to make an entry; it assigns the next revision, makes the payload storable
+ * (D-51), folds it, and publishes it in the same step (D-50).
+ */
+import {
+  applyEntry,
+  isConversation,
+  isSettled,
+  overlayAfter,
+  type Entry,
+  type EntryBody,
+  type FeedItem,
+} from 'schema/projection';
+import type { Deed, Effect } from './effects.ts';
+import type { CommandKey, Stamp } from './inputs.ts';
+import type { Receipt } from './journal/receipt.ts';
+import { storable } from './kit/storable.ts';
+import { liveTurnOf, type State } from './workstream/state.ts';
+
+export interface StepDraft {
+  readonly state: State;
+  readonly at: string;
+  readonly seed: string;
+  readonly minted: number;
+  readonly entries: readonly Entry[];
+  readonly items: readonly FeedItem[];
+  readonly effects: readonly Effect[];
+  /** Deeds that wait until this step's batch is durable. */
+  readonly held: readonly Deed[];
+  readonly receipts: readonly Receipt[];
+}
+
+export const openDraft = (state: State, at: string, seed: string): StepDraft => ({
+  state,
+  at,
+  seed,
+  minted: 0,
+  entries: [],
+  items: [],
+  effects: [],
+  held: [],
+  receipts: [],
+});
+
+/** A new id: the input's random bits and a counter, so unique and not guessable. */
+export function mint(draft: StepDraft): readonly [StepDraft, string] {
+  return [{ ...draft, minted: draft.minted + 1 }, `${draft.seed}-${draft.minted.toString(36)}`];
+}
+
+export const patch = (draft: StepDraft, part: Partial<State>): StepDraft => ({
+  ...draft,
+  state: { ...draft.state, ...part },
+});
+
+/** Accepts an entry at the next revision. `id` is given when the entry takes the place of something already shown. */
+export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft {
+  const [d, entryId] = id === undefined ? mint(draft) : ([draft, id] as const);
+  const { projection } = d.state;
+  const turn = body.kind === 'TURN' ? body.turn : liveTurnOf(d.state);
+  const entry: Entry = {
+    ...storable(body),
+    id: entryId,
+    revision: projection.revision + 1,
+    epoch: d.state.epoch,
+    generation: turn?.generation ?? projection.generation,
+    lane: null,
+    turnId: turn?.id ?? null,
+    at: d.at,
+  };
+  const settled = entry.kind === 'TURN' && isSettled(entry.turn);
+  return {
+    ...patch(d, {
+      projection: applyEntry(projection, entry),
+      pending: [...d.state.pending, entry],
+      overlay: overlayAfter(d.state.overlay, entry),
+      ...(isConversation(entry.kind) ? { conversation: [...d.state.conversation, entry] } : {}),
+      ...(settled ? { attempt: null, progress: {}, held: [] } : {}),
+    }),
+    entries: [...d.entries, entry],
+    held: settled ? [] : d.held,
+  };
+}
+
+/** Asks for something that need not wait. */
+export const perform = (draft: StepDraft, ...effects: readonly Effect[]): StepDraft => ({
+  ...draft,
+  effects: [...draft.effects, ...effects],
+});
+
+/** Asks for a deed once this step's batch is durable (D-2). */
+export const performAfter = (draft: StepDraft, deed: Deed): StepDraft => ({
+  ...draft,
+  held: [...draft.held, deed],
+});
+
+export const show = (draft: StepDraft, ...items: readonly FeedItem[]): StepDraft => ({
+  ...draft,
+  items: [...draft.items, ...items],
+});
+
+export const record = (draft: StepDraft, key: CommandKey, outcome: Receipt['outcome']): StepDraft => ({
+  ...draft,
+  receipts: [...draft.receipts, { ...key, outcome }],
+});
+
+/** The stamp of work begun now for the live turn. */
+export const stampOf = (state: State): Stamp => ({
+  epoch: state.epoch,
+  generation: liveTurnOf(state)?.generation ?? null,
+});

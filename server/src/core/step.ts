@@ -1,0 +1,148 @@
+/**
+ * Owns: the one function by which a workstream changes (D-1). One input, one step, one batch.
+ *
+ * Does not own: what each input means (the families in `turn/`, `approvals/`, `workstream/`), or doing anything
+ * (the actor's performers).
+ *
+ * Invariants: pure; a stale stamp changes nothing (D-5); a refusal changes nothing (D-11); entries of a step have
+ * consecutive revisions after the head (I1); held deeds leave only when their batch is durable and the turn they
+ * belong to still lives, unlatched, under the same claim (D-2).
+ */
+import { liveTurn, type Entry, type FeedItem } from 'schema/projection';
+import type { Effect } from './effects.ts';
+import { isCurrent } from './fence.ts';
+import type { Input, Timed, World } from './inputs.ts';
+import type { Receipt } from './journal/receipt.ts';
+import { refuse, type Acceptance, type CoreRefusal } from './refusals.ts';
+import { openDraft, perform, record, type StepDraft } from './step-draft.ts';
+import { modelDelta, modelEnded } from './turn/answer.ts';
+import { callsPrepared, toolEnded, toolOutput } from './turn/calls.ts';
+import { backoffOver } from './turn/model-call.ts';
+import { recover } from './turn/recovery.ts';
+import { stopOverdue } from './turn/stop.ts';
+import { runCommand } from './workstream/commands.ts';
+import { isLatched, type RecordedReceipt, type State } from './workstream/state.ts';
+
+/** The answer of a command. An acceptance holds once batch `batch` is durable; a refusal holds at once. */
+export type Reply =
+  | { readonly type: 'accepted'; readonly acceptance: Acceptance; readonly batch: number }
+  | { readonly type: 'refused'; readonly refusal: CoreRefusal };
+
+export interface Step {
+  readonly state: State;
+  /** Number of the batch to store, or null when there is nothing to store. */
+  readonly batch: number | null;
+  readonly entries: readonly Entry[];
+  readonly receipts: readonly Receipt[];
+  /** Overlay items to show, in order, after the entries. */
+  readonly items: readonly FeedItem[];
+  readonly effects: readonly Effect[];
+  readonly reply: Reply | null;
+}
+
+/** Receipts of durable commands kept in memory; older ones are found in the database. */
+const receiptsKept = 1_000;
+
+export function step(state: State, timed: Timed): Step {
+  const draft = openDraft(state, timed.at, timed.seed);
+  const { input } = timed;
+  switch (input.type) {
+    case 'command':
+      return stepCommand(draft, input);
+    case 'world':
+      return close(isCurrent(state, input.stamp) ? stepWorld(draft, input.event) : draft, null);
+    case 'acknowledged':
+      return close(acknowledge(draft, input), null);
+    case 'recover':
+      return close(recover(draft), null);
+  }
+}
+
+function stepCommand(draft: StepDraft, input: Extract<Input, { type: 'command' }>): Step {
+  const known = draft.state.receipts.get(receiptKey(input.key));
+  if (known)
+    return close(
+      draft,
+      known.inputHash === input.key.inputHash
+        ? { type: 'accepted', acceptance: known.outcome as Acceptance, batch: known.batch }
+        : { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) },
+    );
+  const result = runCommand(draft, input.by, input.command);
+  if (result.type === 'refused') return close(draft, result);
+  const { acceptance } = result;
+  return close(record(result.draft, input.key, acceptance), {
+    type: 'accepted',
+    acceptance,
+    batch: draft.state.batches + 1,
+  });
+}
+
+function stepWorld(draft: StepDraft, event: World): StepDraft {
+  switch (event.type) {
+    case 'modelDelta':
+      return modelDelta(draft, event.messageId, event);
+    case 'modelEnded':
+      return modelEnded(draft, event.messageId, event.outcome);
+    case 'callsPrepared':
+      return callsPrepared(draft, event.calls);
+    case 'toolOutput':
+      return toolOutput(draft, event.callId, event.text);
+    case 'toolEnded':
+      return toolEnded(draft, event.callId, event.result);
+    case 'backoffOver':
+      return backoffOver(draft, event.messageId);
+    case 'stopOverdue':
+      return stopOverdue(draft, event.turnId);
+  }
+}
+
+/** A batch is durable: deeds that waited for it are due, if what they belong to still stands. */
+function acknowledge(draft: StepDraft, ack: Extract<Input, { type: 'acknowledged' }>): StepDraft {
+  const { state } = draft;
+  if (ack.epoch !== state.epoch || ack.batch <= state.durableBatches) return draft;
+  const turn = liveTurn(state.projection);
+  const due = state.held.filter((held) => held.after <= ack.batch);
+  const standing = due.filter(({ deed }) => isCurrent(state, deed.stamp) && !isLatched(turn));
+  const acknowledged: State = {
+    ...state,
+    durableBatches: ack.batch,
+    durableThrough: Math.max(state.durableThrough, ack.through),
+    pending: state.pending.filter((entry) => entry.revision > ack.through),
+    held: state.held.filter((held) => held.after > ack.batch),
+  };
+  return perform({ ...draft, state: acknowledged }, ...standing.map(({ deed }) => deed));
+}
+
+function close(draft: StepDraft, reply: Reply | null): Step {
+  const makesBatch = draft.entries.length > 0 || draft.receipts.length > 0;
+  const batches = draft.state.batches + (makesBatch ? 1 : 0);
+  return {
+    state: {
+      ...draft.state,
+      batches,
+      held: [...draft.state.held, ...draft.held.map((deed) => ({ after: batches, deed }))],
+      receipts: withReceipts(draft, batches),
+    },
+    batch: makesBatch ? batches : null,
+    entries: draft.entries,
+    receipts: draft.receipts,
+    items: draft.items,
+    effects: draft.effects,
+    reply,
+  };
+}
+
+function withReceipts(draft: StepDraft, batch: number): ReadonlyMap<string, RecordedReceipt> {
+  const { receipts, durableBatches } = draft.state;
+  if (draft.receipts.length === 0) return receipts;
+  const next = new Map(receipts);
+  for (const receipt of draft.receipts) next.set(receiptKey(receipt), { ...receipt, batch });
+  for (const [key, receipt] of next) {
+    if (next.size <= receiptsKept || receipt.batch > durableBatches) break;
+    next.delete(key);
+  }
+  return next;
+}
+
+const receiptKey = (key: { readonly scope: string; readonly key: string }): string =>
+  `${key.scope}\n${key.key}`;

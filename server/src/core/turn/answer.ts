@@ -1,0 +1,102 @@
+/**
+ * Owns: what the model says: pieces as they come, and how the call ended (D-34, D-38).
+ */
+import { liveTurn, type Call, type FeedItem, type StreamChannel } from 'schema/projection';
+import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
+import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
+import { isLatched } from '../workstream/state.ts';
+import { prepareCalls } from './calls.ts';
+import { askAgain, askModel } from './model-call.ts';
+import { drain } from './queue.ts';
+import { settleTurn } from './settle.ts';
+import { finishStop } from './stop.ts';
+
+/** Pieces of the open answer: shown at their offset, never an entry (I13). */
+export function modelDelta(
+  draft: StepDraft,
+  messageId: string,
+  piece: { readonly text: string; readonly reasoning: string },
+): StepDraft {
+  const { attempt, overlay, projection } = draft.state;
+  const turn = liveTurn(projection);
+  if (attempt?.messageId !== messageId || attempt.phase !== 'calling' || !turn || isLatched(turn))
+    return draft;
+  const open = overlay.message ?? { id: messageId, turnId: turn.id, text: '', reasoning: '' };
+  const message = { ...open, text: open.text + piece.text, reasoning: open.reasoning + piece.reasoning };
+  const chunk = (channel: StreamChannel, offset: number, text: string): readonly FeedItem[] =>
+    text === '' ? [] : [{ type: 'StreamChunk', messageId, turnId: turn.id, channel, offset, text }];
+  return show(
+    patch(draft, { overlay: { ...overlay, message } }),
+    ...chunk('REASONING', open.reasoning.length, piece.reasoning),
+    ...chunk('TEXT', open.text.length, piece.text),
+  );
+}
+
+export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOutcome): StepDraft {
+  const { attempt } = draft.state;
+  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;
+  const turn = liveTurn(draft.state.projection);
+  if (isLatched(turn)) return finishStop(patch(draft, { attempt: null }));
+  switch (outcome.type) {
+    case 'answered':
+      return answered(patch(draft, { attempt: null }), messageId, outcome);
+    case 'failed':
+      return (
+        askAgain(draft, outcome) ??
+        settleTurn(draft, {
+          type: 'FAILED',
+          reason: `MODEL_${outcome.kind}`,
+          message: outcome.message,
+          unconfirmed: [],
+        })
+      );
+    case 'aborted':
+      return settleTurn(draft, {
+        type: 'FAILED',
+        reason: 'MODEL_ABORTED',
+        message: 'The model call was ended from outside; send a message to go on.',
+        unconfirmed: [],
+      });
+  }
+}
+
+function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): StepDraft {
+  // Calls of an answer cut off at the limit may be half a call: never run (D-38).
+  const cut = answer.finish === 'LENGTH';
+  const [d, calls] = nameCalls(draft, cut ? [] : answer.calls);
+  const { text, reasoning, finish, model, usage } = answer;
+  const discarded = cut ? answer.calls.map((call) => call.name) : [];
+  const said = admit(
+    d,
+    { kind: 'ASSISTANT', text, reasoning, calls, finish, model, usage, discarded },
+    messageId,
+  );
+  return calls.length > 0
+    ? prepareCalls(
+        said,
+        calls.map((call) => call.callId),
+      )
+    : endOrGoOn(said);
+}
+
+/** Calls run because they are there, whatever the finish reason says; each gets an id of our own (D-35, D-38). */
+function nameCalls(draft: StepDraft, declared: ModelAnswer['calls']): readonly [StepDraft, readonly Call[]] {
+  return declared.reduce<readonly [StepDraft, readonly Call[]]>(
+    ([d, calls], call) => {
+      const [next, callId] = mint(d);
+      return [next, [...calls, { callId, ...call }]];
+    },
+    [draft, []],
+  );
+}
+
+/** The answer is final: what this principal has queued goes on in the same turn, else the turn is done. */
+function endOrGoOn(draft: StepDraft): StepDraft {
+  const { queue, turn } = draft.state.projection;
+  const drained = queue.held ? null : drain(queue);
+  if (!drained || drained.author.id !== turn?.principal.id)
+    return settleTurn(draft, { type: 'COMPLETED', reason: 'DONE', message: '', unconfirmed: [] });
+  const { author, text, id } = drained;
+  const emptied = admit(draft, { kind: 'QUEUE', queue: drained.rest });
+  return askModel(admit(emptied, { kind: 'USER', text, author, source: 'MESSAGE' }, id));
+}

@@ -1,0 +1,142 @@
+/**
+ * Owns: a batch of tool calls, from its declaration to its results (D-34).
+ *
+ *   declared → preparing → allowed | asking → (approved) allowed → running → settled;  invalid, denied → settled
+ *
+ * Invariants: at most `slots` calls of a turn run at once; none runs before its ASSISTANT and TOOL_STARTED entries
+ * are durable (D-2, I36); results become TOOL entries in call order, all in one batch, before the next model call (I38).
+ */
+import { liveTurn, outputTail, type ApprovalItem, type ToolResult } from 'schema/projection';
+import { asks } from '../approvals/policy.ts';
+import type { PreparedCall } from '../approvals/prepared.ts';
+import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
+import { isLatched } from '../workstream/state.ts';
+import { openCall, settleCall, withProgress } from './batch.ts';
+import { askModel } from './model-call.ts';
+import { finishStop } from './stop.ts';
+
+/** Calls of one turn that may run at the same time (D-34). */
+export const slots = 4;
+
+export interface Prepared {
+  readonly callId: string;
+  readonly prepared: PreparedCall;
+}
+
+/** Validates and previews these calls of the open batch. */
+export function prepareCalls(draft: StepDraft, callIds: readonly string[]): StepDraft {
+  const calls = (draft.state.projection.batch?.calls ?? [])
+    .map((open) => open.call)
+    .filter((call) => callIds.includes(call.callId));
+  if (calls.length === 0) return draft;
+  return perform(withProgress(draft, callIds, { type: 'preparing' }), {
+    type: 'prepareCalls',
+    stamp: stampOf(draft.state),
+    calls,
+    workspace: draft.state.projection.configuration.workspace,
+  });
+}
+
+/** What the calls would do is known: some are settled, some may run, the rest is one question to a person. */
+export function callsPrepared(draft: StepDraft, all: readonly Prepared[]): StepDraft {
+  const prepared = all.filter(({ callId }) => draft.state.progress[callId]?.type === 'preparing');
+  if (isLatched(liveTurn(draft.state.projection)) || prepared.length === 0) return draft;
+  const items: ApprovalItem[] = [];
+  let d = draft;
+  for (const { callId, prepared: p } of prepared) {
+    const call = openCall(d.state, callId);
+    if (!call) continue;
+    if (p.type === 'invalid') {
+      d = settleCall(d, callId, { outcome: 'ERROR', effect: 'NONE', content: p.message });
+    } else if (asks(p.access)) {
+      const { argumentsHash, preview, basis } = p;
+      items.push({
+        callId,
+        name: call.name,
+        arguments: call.arguments,
+        argumentsHash,
+        preview,
+        basis,
+        decision: null,
+      });
+      d = withProgress(d, [callId], { type: 'asking' });
+    } else {
+      d = withProgress(d, [callId], { type: 'allowed', basis: p.basis });
+    }
+  }
+  return advance(items.length > 0 ? openCycle(d, items) : d);
+}
+
+/** Starts what may start, and closes the batch when everything in it is settled. */
+export function advance(draft: StepDraft): StepDraft {
+  return closeBatch(fillSlots(draft));
+}
+
+/** A call has ended, as its tool saw it. */
+export function toolEnded(draft: StepDraft, callId: string, result: ToolResult): StepDraft {
+  if (draft.state.progress[callId]?.type !== 'running') return draft;
+  if (!isLatched(liveTurn(draft.state.projection))) return advance(settleCall(draft, callId, result));
+  // Bytes of a stopped call were never reviewed: its effect is kept, its output is not (D-65, I60).
+  const content = `Stopped while running. Effect on the world: ${result.effect}.`;
+  return finishStop(settleCall(draft, callId, { ...result, outcome: 'CANCELED', content }));
+}
+
+/** Live output of a running call: shown, never an entry. */
+export function toolOutput(draft: StepDraft, callId: string, text: string): StepDraft {
+  if (draft.state.progress[callId]?.type !== 'running' || text === '') return draft;
+  const { overlay } = draft.state;
+  const known = overlay.tools[callId] ?? { offset: 0, text: '' };
+  const next = outputTail({ offset: known.offset, text: known.text + text });
+  const shown = patch(draft, { overlay: { ...overlay, tools: { ...overlay.tools, [callId]: next } } });
+  return show(shown, { type: 'ToolOutputChunk', callId, offset: known.offset + known.text.length, text });
+}
+
+function openCycle(draft: StepDraft, items: readonly ApprovalItem[]): StepDraft {
+  const [d, id] = mint(draft);
+  const turnId = liveTurn(d.state.projection)!.id;
+  return admit(d, {
+    kind: 'APPROVAL',
+    cycle: { id, kind: 'TOOLS', turnId, status: 'OPEN', items, openedAt: d.at, closedAt: null },
+  });
+}
+
+function fillSlots(draft: StepDraft): StepDraft {
+  let d = draft;
+  for (const open of draft.state.projection.batch?.calls ?? []) {
+    const running = Object.values(d.state.progress).filter((p) => p.type === 'running').length;
+    if (running >= slots) break;
+    const progress = d.state.progress[open.call.callId];
+    if (progress?.type !== 'allowed') continue;
+    const { call } = open;
+    d = performAfter(
+      withProgress(admit(d, { kind: 'TOOL_STARTED', callId: call.callId, name: call.name }), [call.callId], {
+        type: 'running',
+      }),
+      {
+        type: 'runTool',
+        stamp: stampOf(d.state),
+        call,
+        basis: progress.basis,
+        workspace: d.state.projection.configuration.workspace,
+      },
+    );
+  }
+  return d;
+}
+
+function closeBatch(draft: StepDraft): StepDraft {
+  const { batch, cycles } = draft.state.projection;
+  if (!batch || batch.calls.some((open) => open.result === null)) return draft;
+  const feedback = cycles
+    .flatMap((cycle) => cycle.items)
+    .flatMap(({ decision }) => (decision?.feedback ? [{ by: decision.by, text: decision.feedback }] : []));
+  const answered = batch.calls.reduce(
+    (d, { call, result }) => admit(d, { kind: 'TOOL', callId: call.callId, name: call.name, ...result! }),
+    draft,
+  );
+  const heard = feedback.reduce(
+    (d, { by, text }) => admit(d, { kind: 'USER', text, author: by, source: 'FEEDBACK' }),
+    answered,
+  );
+  return askModel(heard);
+}

@@ -1,0 +1,28 @@
+/**
+ * Owns: how a turn begins (D-33): claim a generation, pin the principal, admit the USER entry, ask the model once
+ * that is durable.
+ */
+import type { Author } from 'schema/projection';
+import { admit, mint, type StepDraft } from '../step-draft.ts';
+import { askModel } from './model-call.ts';
+import { drain, type Drained } from './queue.ts';
+import { newTurn } from './transitions.ts';
+
+export function startTurn(draft: StepDraft, author: Author, text: string, messageId: string): StepDraft {
+  const [d, turnId] = mint(draft);
+  const turn = newTurn(turnId, d.state.projection.generation + 1, author, d.at);
+  return askModel(
+    admit(admit(d, { kind: 'TURN', turn }), { kind: 'USER', text, author, source: 'MESSAGE' }, messageId),
+  );
+}
+
+/** Starts a turn on the first neighbours in the queue; nothing waits: nothing happens. */
+export function startFromQueue(draft: StepDraft): {
+  readonly draft: StepDraft;
+  readonly drained: Drained | null;
+} {
+  const drained = drain(draft.state.projection.queue);
+  if (!drained) return { draft, drained };
+  const emptied = admit(draft, { kind: 'QUEUE', queue: drained.rest });
+  return { draft: startTurn(emptied, drained.author, drained.text, drained.id), drained };
+}

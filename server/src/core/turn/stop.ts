@@ -1,0 +1,93 @@
+/**
+ * Owns: Stop (D-65). In one step: latch, supersede the turn's approvals, drop what has not begun, end what has. The
+ * turn settles CANCELED once everything it began is seen to have ended, or 10 s later, naming what was not.
+ */
+import { liveTurn, type ToolResult } from 'schema/projection';
+import { admit, patch, perform, stampOf, type StepDraft } from '../step-draft.ts';
+import { isLatched, type State } from '../workstream/state.ts';
+import { settleCall } from './batch.ts';
+import { mayHaveBegun, settleTurn, supersedeCycles } from './settle.ts';
+import { transition } from './transitions.ts';
+
+/** How long a stopped turn waits for its work to be confirmed ended, milliseconds (D-65). */
+export const stopTermMs = 10_000;
+
+/** Sets the latch; a turn that is stopping already goes on stopping. */
+export function stopTurn(draft: StepDraft): StepDraft {
+  const turn = liveTurn(draft.state.projection);
+  const stopping = turn && transition(turn, turn.id, { type: 'stop' }, draft.at);
+  if (!stopping) return draft;
+  const latched = supersedeCycles(admit(draft, { kind: 'TURN', turn: stopping }));
+  const aborts = [
+    ...(isAsking(latched.state)
+      ? [{ type: 'abortModel' as const, messageId: latched.state.attempt!.messageId }]
+      : []),
+    ...runningCalls(latched.state).map((callId) => ({ type: 'abortTool' as const, callId })),
+  ];
+  const dropped = dropHeld(latched);
+  return finishStop(
+    perform(dropped, ...aborts, {
+      type: 'watchStop',
+      stamp: stampOf(dropped.state),
+      turnId: stopping.id,
+      ms: stopTermMs,
+    }),
+    'Stopped.',
+  );
+}
+
+/** What has not begun never will: a held call provably did nothing, a held question to the model was never asked. */
+function dropHeld(draft: StepDraft): StepDraft {
+  const neverBegan = draft.state.held.flatMap(({ deed }) =>
+    deed.type === 'runTool' ? [deed.call.callId] : [],
+  );
+  const asking = isAsking(draft.state);
+  const settled = neverBegan.reduce((d, callId) => settleCall(d, callId, notRun), draft);
+  return patch(settled, { held: [], ...(asking ? {} : { attempt: null }) });
+}
+
+const notRun: ToolResult = {
+  outcome: 'CANCELED',
+  effect: 'NONE',
+  content: 'Not run: the turn was stopped first.',
+};
+
+/** Settles a latched turn once nothing it began is still under way. */
+export function finishStop(draft: StepDraft, message = 'Stopped.'): StepDraft {
+  if (!isLatched(liveTurn(draft.state.projection))) return draft;
+  if (isAsking(draft.state) || runningCalls(draft.state).length > 0) return draft;
+  return settleTurn(draft, { type: 'CANCELED', reason: 'STOPPED', message, unconfirmed: [] });
+}
+
+/** The 10 s are over: what was not seen to end is named and called UNKNOWN. */
+export function stopOverdue(draft: StepDraft, turnId: string): StepDraft {
+  const turn = liveTurn(draft.state.projection);
+  if (turn?.id !== turnId || !isLatched(turn)) return draft;
+  return settleTurn(draft, {
+    type: 'CANCELED',
+    reason: 'STOPPED',
+    message: 'Stopped, but not everything was seen to end; see the calls marked UNKNOWN.',
+    unconfirmed: runningCalls(draft.state),
+  });
+}
+
+/** What Stop ends, as ids: the turn, and the calls that run. */
+export const stopTargets = (state: State): readonly string[] => {
+  const turn = liveTurn(state.projection);
+  return turn ? [turn.id, ...runningCalls(state)] : [];
+};
+
+/** Calls of the open batch whose deed has begun and whose end was not seen. */
+const runningCalls = (state: State): readonly string[] =>
+  (state.projection.batch?.calls ?? [])
+    .filter((open) => mayHaveBegun(state, open) && state.progress[open.call.callId]?.type === 'running')
+    .map((open) => open.call.callId);
+
+/** True while a model call has left the core and has not ended. */
+function isAsking(state: State): boolean {
+  const { attempt } = state;
+  return (
+    attempt?.phase === 'calling' &&
+    !state.held.some(({ deed }) => deed.type === 'callModel' && deed.messageId === attempt.messageId)
+  );
+}

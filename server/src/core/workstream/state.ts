@@ -1,0 +1,98 @@
+/**
+ * Owns: all an actor knows. The shared projection says what is true; the rest says what this process has under way
+ * and is lost with it (and rebuilt by recovery).
+ *
+ * Invariants: `projection` is the fold of the journal up to `projection.revision`; entries above `durableThrough`
+ * are in `pending`, in order, without gaps; held deeds belong to the live turn and its generation.
+ */
+import {
+  emptyOverlay,
+  isConversation,
+  liveTurn,
+  type Entry,
+  type Overlay,
+  type Projection,
+  type Turn,
+} from 'schema/projection';
+import type { PreparedCall } from '../approvals/prepared.ts';
+import type { Deed } from '../effects.ts';
+import type { Receipt } from '../journal/receipt.ts';
+
+/** The attempt at an answer that is under way: being asked, or waiting to be asked again. */
+export interface Attempt {
+  readonly messageId: string;
+  /** 1 for the first. */
+  readonly number: number;
+  readonly phase: 'calling' | 'backoff';
+}
+
+/** How far a declared call has come in this process. Settled calls are in the projection only. */
+export type Progress =
+  | { readonly type: 'preparing' }
+  | { readonly type: 'asking' }
+  /** May run as soon as one of the slots is free. */
+  | { readonly type: 'allowed'; readonly basis: string | null }
+  | { readonly type: 'running' };
+
+export interface Held {
+  /** The batch that must be durable first. */
+  readonly after: number;
+  readonly deed: Deed;
+}
+
+export interface RecordedReceipt extends Receipt {
+  readonly batch: number;
+}
+
+export interface State {
+  readonly workstreamId: string;
+  readonly incarnation: string;
+  readonly epoch: number;
+  readonly projection: Projection;
+  readonly conversation: readonly Entry[];
+  readonly pending: readonly Entry[];
+  readonly durableThrough: number;
+  /** Batches made in this epoch, and how many of them are durable. */
+  readonly batches: number;
+  readonly durableBatches: number;
+  readonly attempt: Attempt | null;
+  readonly progress: Readonly<Record<string, Progress>>;
+  readonly held: readonly Held[];
+  readonly overlay: Overlay;
+  /** Receipts of this epoch, oldest first; a second copy of a command joins the first here (D-60). */
+  readonly receipts: ReadonlyMap<string, RecordedReceipt>;
+}
+
+export function loadedState(loaded: {
+  readonly id: string;
+  readonly incarnation: string;
+  readonly epoch: number;
+  readonly projection: Projection;
+  readonly conversation: readonly Entry[];
+}): State {
+  return {
+    workstreamId: loaded.id,
+    incarnation: loaded.incarnation,
+    epoch: loaded.epoch,
+    projection: loaded.projection,
+    conversation: loaded.conversation.filter((e) => isConversation(e.kind)),
+    pending: [],
+    durableThrough: loaded.projection.revision,
+    batches: 0,
+    durableBatches: 0,
+    attempt: null,
+    progress: {},
+    held: [],
+    overlay: emptyOverlay,
+    receipts: new Map(),
+  };
+}
+
+/** The stop latch is set: nothing new begins in this turn (D-65). */
+export const isLatched = (turn: Turn | null): boolean => turn?.phase === 'INTERRUPTING';
+
+export const liveTurnOf = (state: State): Turn | null => liveTurn(state.projection);
+
+/** Prepared data of an allowed call. */
+export const basisOf = (prepared: PreparedCall): string | null =>
+  prepared.type === 'ready' ? prepared.basis : null;
