@@ -1,0 +1,72 @@
+/**
+ * Owns: which tests are a project, and how they share the machine. Two cores are the least we build on: the pure
+ * projects run first, then the ones that start databases and processes, then the browser, never side by side.
+ */
+import { existsSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+
+const client = new URL('client/vite.config.ts', import.meta.url);
+
+export default defineConfig({
+  test: {
+    // An `.only` left behind would silently skip everything beside it.
+    allowOnly: false,
+    passWithNoTests: false,
+    projects: [
+      {
+        test: {
+          name: 'core',
+          include: ['server/test/core/**/*.test.ts', 'schema/test/**/*.test.ts'],
+          pool: 'threads',
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'habits',
+          include: ['scripts/test/**/*.test.ts'],
+          pool: 'forks',
+          maxWorkers: 1,
+          testTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        ...(existsSync(client) && { extends: './client/vite.config.ts' as const }),
+        resolve: { conditions: ['browser'] },
+        test: {
+          name: 'client',
+          include: ['client/src/**/*.test.ts'],
+          pool: 'forks',
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'server',
+          include: ['server/test/{app,adapters,transport,integration}/**/*.test.ts'],
+          globalSetup: ['server/test/support/database.ts'],
+          pool: 'forks',
+          maxWorkers: 2,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['e2e/specs/**/*.test.ts'],
+          globalSetup: ['e2e/global-setup.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 3 },
+        },
+      },
+    ],
+  },
+});
