@@ -119,7 +119,13 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
       return [{ ...view, persistence: item.persistence }, { type: 'marks' }];
     case 'Synchronized':
       return [
-        { ...acknowledge(view, item.durableThrough), epoch: item.epoch, synchronized: true },
+        // What is open now follows at offset 0; what was open before may be void.
+        {
+          ...acknowledge(view, item.durableThrough),
+          epoch: item.epoch,
+          overlay: emptyOverlay,
+          synchronized: true,
+        },
         item.revision > view.projection.revision ? { type: 'resubscribe' } : { type: 'marks' },
       ];
     case 'Heartbeat':

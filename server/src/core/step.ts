@@ -8,7 +8,7 @@
  * consecutive revisions after the head (I1); held deeds leave only when their batch is durable and the turn they
  * belong to still lives, unlatched, under the same claim (D-2).
  */
-import { liveTurn, type Entry, type FeedItem } from 'schema/projection';
+import { applyEntries, liveTurn, type Entry, type FeedItem } from 'schema/projection';
 import type { Effect } from './effects.ts';
 import { isCurrent } from './fence.ts';
 import type { Input, Timed, World } from './inputs.ts';
@@ -106,7 +106,10 @@ function acknowledge(draft: StepDraft, ack: Extract<Input, { type: 'acknowledged
   const acknowledged: State = {
     ...state,
     durableBatches: ack.batch,
-    durableThrough: Math.max(state.durableThrough, ack.through),
+    durable: applyEntries(
+      state.durable,
+      state.pending.filter((entry) => entry.revision <= ack.through),
+    ),
     pending: state.pending.filter((entry) => entry.revision > ack.through),
     held: state.held.filter((held) => held.after > ack.batch),
   };

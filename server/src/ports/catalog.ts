@@ -33,7 +33,11 @@ export interface Catalog {
   list(range: {
     readonly first: number;
     readonly after: string | null;
-  }): Promise<{ readonly items: readonly SummaryRow[]; readonly hasNext: boolean; readonly totalCount: number }>;
+  }): Promise<{
+    readonly items: readonly SummaryRow[];
+    readonly hasNext: boolean;
+    readonly totalCount: number;
+  }>;
   /** Open approval cycles, newest first; `after` is the id of the last one seen. */
   openCycles(range: { readonly first: number; readonly after: string | null }): Promise<{
     readonly items: readonly { readonly workstreamId: string; readonly cycle: ApprovalCycle }[];

@@ -19,8 +19,7 @@ export interface ModelRequest {
 
 /** A piece of the answer, in order. Reasoning and text are separate channels. */
 export type ModelDelta =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'reasoning'; readonly text: string };
+  { readonly type: 'text'; readonly text: string } | { readonly type: 'reasoning'; readonly text: string };
 
 export interface Model {
   /** One attempt. Never throws; `onDelta` is called synchronously as pieces arrive and never after the promise settles. */

@@ -48,6 +48,8 @@ export interface LoadedWorkstream {
 export type ClaimOutcome =
   | { readonly type: 'claimed'; readonly workstream: LoadedWorkstream }
   | { readonly type: 'notFound' }
+  /** Recovery failed three times in a row; nobody runs it (D-71). */
+  | { readonly type: 'quarantined'; readonly reason: string }
   /** Another live session runs it. */
   | { readonly type: 'elsewhere' };
 

@@ -24,9 +24,7 @@ export interface TokenStore {
   create(
     token: { readonly id: string; readonly name: string; readonly hash: string },
     receipt: Receipt,
-  ): Promise<
-    { readonly type: 'created'; readonly token: TokenRow } | { readonly type: 'duplicate' }
-  >;
+  ): Promise<{ readonly type: 'created'; readonly token: TokenRow } | { readonly type: 'duplicate' }>;
   /** Revokes it (again does no harm); null when there is none. */
   revoke(id: string): Promise<TokenRow | null>;
   list(): Promise<readonly TokenRow[]>;

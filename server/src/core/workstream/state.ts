@@ -2,8 +2,8 @@
  * Owns: all an actor knows. The shared projection says what is true; the rest says what this process has under way
  * and is lost with it (and rebuilt by recovery).
  *
- * Invariants: `projection` is the fold of the journal up to `projection.revision`; entries above `durableThrough`
- * are in `pending`, in order, without gaps; held deeds belong to the live turn and its generation.
+ * Invariants: `projection` is the fold of the journal up to `projection.revision`; `durable` is the fold of
+ * the committed prefix and `pending` the entries above it, in order, without gaps; held deeds belong to the live turn and its generation.
  */
 import {
   emptyOverlay,
@@ -50,8 +50,9 @@ export interface State {
   readonly epoch: number;
   readonly projection: Projection;
   readonly conversation: readonly Entry[];
+  /** The fold of the durable entries, and the accepted ones above it. */
+  readonly durable: Projection;
   readonly pending: readonly Entry[];
-  readonly durableThrough: number;
   /** Batches made in this epoch, and how many of them are durable. */
   readonly batches: number;
   readonly durableBatches: number;
@@ -76,8 +77,8 @@ export function loadedState(loaded: {
     epoch: loaded.epoch,
     projection: loaded.projection,
     conversation: loaded.conversation.filter((e) => isConversation(e.kind)),
+    durable: loaded.projection,
     pending: [],
-    durableThrough: loaded.projection.revision,
     batches: 0,
     durableBatches: 0,
     attempt: null,
