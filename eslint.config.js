@@ -100,7 +100,7 @@ export default defineConfig(
       // A port or a resolver may be asynchronous by contract and answer at once.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      eqeqeq: 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-restricted-properties': ['error', ...idleTests],
     },
   },
