@@ -1,0 +1,91 @@
+/**
+ * Owns: finding a local model server when none is configured. Asks 127.0.0.1 only, and only for its list of models.
+ * Does not own: talking to it (`openai-chat.ts`), or telling the operator.
+ */
+import type { Clock } from '../../ports/clock.ts';
+import { isRecord, parseJson, textOf } from './json.ts';
+
+export interface DiscoveredEndpoint {
+  /** The server that usually has this port, for people. */
+  readonly name: string;
+  /** Base URL, ends in /v1. */
+  readonly baseUrl: string;
+  readonly model: string;
+  /** Every model it lists. */
+  readonly models: readonly string[];
+}
+
+export interface LocalServer {
+  readonly name: string;
+  readonly port: number;
+}
+
+/** Usual ports, in order of preference. */
+export const localServers: readonly LocalServer[] = [
+  { name: 'Ollama', port: 11434 },
+  { name: 'LM Studio', port: 1234 },
+  { name: 'llama.cpp', port: 8080 },
+  { name: 'vLLM', port: 8000 },
+];
+
+const timeoutMs = 300;
+const maxBytes = 1024 * 1024;
+
+/**
+ * Asks all ports at once, 300 ms each, and answers the first in order that lists at least one model; null when none
+ * does. `preferredModel` is chosen where it is listed, else the first that looks able to talk. Never throws.
+ */
+export async function findLocalEndpoint(
+  deps: { readonly clock: Clock },
+  options: { readonly ports?: readonly LocalServer[]; readonly preferredModel?: string | undefined } = {},
+): Promise<DiscoveredEndpoint | null> {
+  const servers = options.ports ?? localServers;
+  const answers = await Promise.all(
+    servers.map(async (server): Promise<DiscoveredEndpoint | null> => {
+      const baseUrl = `http://127.0.0.1:${server.port}/v1`;
+      const models = await listModels(deps.clock, baseUrl);
+      const model = choose(models, options.preferredModel);
+      return model === null ? null : { name: server.name, baseUrl, model, models };
+    }),
+  );
+  return answers.find((answer) => answer !== null) ?? null;
+}
+
+/** Ids of the models it lists; none when anything about the answer is unlike a list of models. */
+async function listModels(clock: Clock, baseUrl: string): Promise<readonly string[]> {
+  const controller = new AbortController();
+  const cancel = clock.after(timeoutMs, () => controller.abort());
+  try {
+    const response = await fetch(`${baseUrl}/models`, {
+      signal: controller.signal,
+      redirect: 'error',
+      headers: { accept: 'application/json' },
+    });
+    const json = response.ok ? parseJson(await readLimited(response)) : undefined;
+    const data = isRecord(json) ? json['data'] : undefined;
+    if (!Array.isArray(data)) return [];
+    const ids = data.map((item) => (isRecord(item) ? textOf(item['id']).trim() : ''));
+    return ids.includes('') ? [] : ids;
+  } catch {
+    return [];
+  } finally {
+    cancel();
+    controller.abort();
+  }
+}
+
+/** These are listed beside the others and cannot talk. */
+const silent = /embed|rerank|whisper|tts|bge-|minilm/i;
+
+const choose = (models: readonly string[], preferred: string | undefined): string | null =>
+  models.find((m) => m === preferred) ?? models.find((m) => !silent.test(m)) ?? models[0] ?? null;
+
+async function readLimited(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const part of response.body ?? []) {
+    text += decoder.decode(part, { stream: true });
+    if (text.length > maxBytes) throw new Error('the answer is too long to be a list of models');
+  }
+  return text;
+}

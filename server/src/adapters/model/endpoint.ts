@@ -1,0 +1,46 @@
+/**
+ * Owns: what is known about an endpoint, and keeping its credentials apart from everything that is shown.
+ */
+
+export interface Endpoint {
+  /** Base URL without userinfo. */
+  readonly baseUrl: string;
+  /** Host and port, for people. */
+  readonly host: string;
+  /** Value of the Authorization header; null when none is sent. */
+  readonly authorization: string | null;
+  /** Texts that must never be shown. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * Reads a base URL and a key. Userinfo in the URL becomes basic authentication unless there is a key.
+ * Answers null when the text is no http(s) URL.
+ */
+export function parseEndpoint(baseUrl: string, apiKey: string | undefined): Endpoint | null {
+  if (!URL.canParse(baseUrl)) return null;
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
+  const userinfo = [url.username, url.password].map(decode);
+  const basic = userinfo.some((part) => part !== '')
+    ? `Basic ${Buffer.from(userinfo.join(':')).toString('base64')}`
+    : null;
+  const secrets = [apiKey ?? '', url.password, userinfo[1] ?? '', basic?.slice('Basic '.length) ?? ''];
+  url.username = '';
+  url.password = '';
+  return {
+    baseUrl: url.href.replace(/\/+$/, ''),
+    host: url.host,
+    authorization: apiKey ? `Bearer ${apiKey}` : basic,
+    secrets: secrets.filter((secret) => secret !== ''),
+  };
+}
+
+/** Userinfo may hold a stray `%`, which is then meant as it stands. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,19 @@
+/** Owns: looking into JSON nobody vouches for. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export const isRecord = (x: unknown): x is Json => typeof x === 'object' && x !== null && !Array.isArray(x);
+
+/** The value as text when it is text, else ''. */
+export const textOf = (x: unknown): string => (typeof x === 'string' ? x : '');
+
+export const listOf = (x: unknown): readonly unknown[] => (Array.isArray(x) ? x : []);
+
+/** The parsed value, or undefined when the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
