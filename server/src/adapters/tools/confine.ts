@@ -1,0 +1,101 @@
+/**
+ * Owns: the border of the workspace. A path as a model wrote it becomes a real place inside, or a refusal.
+ *
+ * Invariants: the real path (every symbolic link followed) of what is touched lies in the real path of the workspace;
+ * nothing outside is opened or listed, and a refusal is the same whether something is there or not.
+ * Links can change after this looked: who opens or writes a place checks again (`open-inside.ts`).
+ */
+import { lstat, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { refuse, type Refusal } from './tool.ts';
+import { visibleLine } from './visible.ts';
+
+export interface Place {
+  /** Real path of the workspace. */
+  readonly root: string;
+  /** Real path of the nearest part that exists: the place itself, or a folder above it. */
+  readonly nearest: string;
+  /** Names below `nearest` that do not exist yet; empty when the place exists. */
+  readonly missing: readonly string[];
+  /** For people and models: path from the workspace, `.` for itself; follows links. */
+  readonly label: string;
+}
+
+export async function placeInside(workspace: string, path: string): Promise<Place | Refusal> {
+  const shown = `"${visibleLine(path.length > 200 ? `${path.slice(0, 200)}…` : path)}"`;
+  if (path === '')
+    return refuse('The path is empty. Give a path relative to the workspace, such as "src/main.ts".');
+  if (path.includes('\0') || !path.isWellFormed())
+    return refuse(`The path ${shown} holds characters no path may have.`);
+  const root = await realpath(workspace).catch(() => null);
+  if (root === null) return refuse('The workspace folder is not there any more.');
+
+  const outside = refuse(
+    `The path ${shown} leads outside the workspace, where nothing may be read or written. Use a path relative to the workspace, without "..".`,
+  );
+  // An absolute path may name the workspace as it was given, or as it really is.
+  const wanted = [resolve(workspace, path), resolve(root, path)].find(
+    (p) => isWithin(workspace, p) || isWithin(root, p),
+  );
+  if (wanted === undefined) return outside;
+  const fromRoot = relative(isWithin(root, wanted) ? root : workspace, wanted);
+
+  const escaping = refuse(
+    `The path ${shown} goes through a symbolic link that leaves the workspace or leads nowhere. Use another path.`,
+  );
+
+  const missing: string[] = [];
+  for (let part = join(root, fromRoot); ; part = dirname(part)) {
+    const found = await look(part);
+    if ('real' in found) {
+      if (!isWithin(root, found.real)) return escaping;
+      if (missing.length > 0 && !found.isFolder) {
+        return refuse(
+          `"${visibleLine(relative(root, found.real))}" is not a folder, so ${shown} cannot be in it.`,
+        );
+      }
+      const label = relative(root, join(found.real, ...missing)) || '.';
+      return { root, nearest: found.real, missing, label };
+    }
+    switch (found.code) {
+      case 'ENOENT':
+        // Also ends at the root, which is there.
+        missing.unshift(basename(part));
+        continue;
+      case 'ENOTDIR':
+        return refuse(`A part of ${shown} is a file, not a folder.`);
+      case 'ENAMETOOLONG':
+        return refuse(`The path ${shown} is too long: a name may have 255 bytes, a path 4095.`);
+      case 'ELOOP':
+        return refuse(`The path ${shown} goes in circles through symbolic links.`);
+      case 'DANGLING':
+        return escaping;
+      default:
+        return refuse(`The path ${shown} cannot be looked at (${found.code}).`);
+    }
+  }
+}
+
+/** True for `root` itself and what lies below. Both must be absolute and normalised. */
+export function isWithin(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+type Found = { readonly real: string; readonly isFolder: boolean } | { readonly code: string };
+
+async function look(path: string): Promise<Found> {
+  try {
+    const real = await realpath(path);
+    return { real, isFolder: (await lstat(real)).isDirectory() };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    if (code !== 'ENOENT') return { code };
+  }
+  // A link to nowhere is there, although its end is not: creating "it" would create that end.
+  const isLink = await lstat(path).then(
+    (stat) => stat.isSymbolicLink(),
+    () => false,
+  );
+  return { code: isLink ? 'DANGLING' : 'ENOENT' };
+}

@@ -1,0 +1,42 @@
+/**
+ * Owns: showing what a write would change, as a unified diff a person can read in full.
+ */
+import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
+import { shorten, visible, visibleLine } from './visible.ts';
+
+/** Comparing two long, different texts can take for ever; then the whole is shown as replaced. */
+const effort = { timeout: 250, maxEditLength: 2_000 };
+
+/** `before` null: the file is new, or holds no text to compare with. */
+export function unifiedDiff(
+  {
+    label,
+    before,
+    after,
+  }: { readonly label: string; readonly before: string | null; readonly after: string },
+  maxLength: number,
+): string {
+  if (before === after) return 'Nothing changes: the file has exactly this content.\n';
+  const name = visibleLine(label);
+  const [from, to] = [before === null ? '/dev/null' : `a/${name}`, `b/${name}`];
+  const patch = structuredPatch(from, to, before ?? '', after, undefined, undefined, {
+    context: 3,
+    ...effort,
+  });
+  const body =
+    patch === undefined ? replacement(from, to, before ?? '', after) : formatPatch(patch, FILE_HEADERS_ONLY);
+  const cut = shorten(body, maxLength, (lines) => `[… ${lines} more lines of the diff are not shown …]`);
+  return visible(cut);
+}
+
+function replacement(from: string, to: string, before: string, after: string): string {
+  const lines = (text: string): string[] => text.replace(/\n$/, '').split('\n');
+  const [old, next] = [lines(before), lines(after)];
+  return [
+    `--- ${from}`,
+    `+++ ${to}`,
+    `[Too different to compare: all ${old.length} lines are replaced by these ${next.length}.]`,
+    ...next.map((line) => `+${line}`),
+    '',
+  ].join('\n');
+}

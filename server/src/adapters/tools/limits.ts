@@ -1,0 +1,26 @@
+/** What keeps one call from filling the context, the memory or an afternoon. */
+export interface ToolLimits {
+  /** Seconds a command may run when the model does not say. */
+  readonly defaultTimeoutSeconds: number;
+  readonly maxTimeoutSeconds: number;
+  /** Bytes of a command's output that are kept. */
+  readonly maxOutputBytes: number;
+  /** Bytes of a file that one read returns. */
+  readonly maxReadBytes: number;
+  /** Bytes of a file that is written or edited, before and after. */
+  readonly maxFileBytes: number;
+  /** Entries one listing returns. */
+  readonly maxEntries: number;
+  /** UTF-16 code units of a preview's body. */
+  readonly maxPreviewLength: number;
+}
+
+export const defaultLimits: ToolLimits = {
+  defaultTimeoutSeconds: 120,
+  maxTimeoutSeconds: 600,
+  maxOutputBytes: 65_536,
+  maxReadBytes: 262_144,
+  maxFileBytes: 4_194_304,
+  maxEntries: 1_000,
+  maxPreviewLength: 65_536,
+};
