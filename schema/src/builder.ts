@@ -1,0 +1,99 @@
+/**
+ * Owns: the Pothos builder, its plugins and the limits of an operation. Defines no types.
+ *
+ * Invariant: fields and list items are non-null unless they say otherwise.
+ */
+import SchemaBuilder from '@pothos/core';
+import ComplexityPlugin, { ComplexityErrorKind } from '@pothos/plugin-complexity';
+import RelayPlugin from '@pothos/plugin-relay';
+import { GraphQLError } from 'graphql';
+import type { Context } from './context.ts';
+
+/** The most one operation may ask for. A full snapshot with 200 entries of history takes about a third. */
+export const operationLimits = { depth: 16, breadth: 1_500, complexity: 150_000 } as const;
+
+/** The most items one page, and the most ids one lookup, may ask for. */
+export const maxPageSize = 200;
+
+export const builder = new SchemaBuilder<{
+  Context: Context;
+  DefaultFieldNullability: false;
+  DefaultEdgesNullability: false;
+  DefaultNodeNullability: false;
+  Scalars: {
+    ID: { Input: string; Output: string };
+    DateTime: { Input: string; Output: string };
+    Revision: { Input: number; Output: number };
+    FeedCursor: { Input: string; Output: string };
+    IdempotencyKey: { Input: string; Output: string };
+  };
+}>({
+  plugins: [RelayPlugin, ComplexityPlugin],
+  defaultFieldNullability: false,
+  complexity: {
+    limit: operationLimits,
+    complexityError: (kind, result) =>
+      new GraphQLError(describeLimit(kind, result), { extensions: { code: 'OPERATION_TOO_LARGE' } }),
+  },
+  relay: {
+    cursorType: 'String',
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
+    nodeTypeOptions: {
+      description:
+        'Anything that can be fetched again by a global id. Global ids are opaque, safe in URLs, and never reused.',
+    },
+    idFieldOptions: { description: 'Global id: opaque, unique over all types, never reused.' },
+    pageInfoTypeOptions: { description: 'Where a page stands in its connection.' },
+    hasNextPageFieldOptions: { description: 'True when there are items after the last one of this page.' },
+    hasPreviousPageFieldOptions: {
+      description: 'True when there are items before the first one of this page.',
+    },
+    startCursorFieldOptions: {
+      description: 'Cursor of the first item, for `before`; null when the page is empty.',
+    },
+    endCursorFieldOptions: {
+      description: 'Cursor of the last item, for `after`; null when the page is empty.',
+    },
+    edgesFieldOptions: {
+      nullable: false,
+      description: 'The items of this page, in the order of the connection.',
+      complexity: { field: 1, multiplier: 1 },
+    },
+    nodeFieldOptions: { nullable: false, description: 'The item.' },
+    cursorFieldOptions: { description: 'Opaque place of this item, for `after` and `before`.' },
+    pageInfoFieldOptions: { description: 'Where this page stands in the connection.' },
+  },
+});
+
+function describeLimit(
+  kind: ComplexityErrorKind,
+  r: { readonly depth: number; readonly breadth: number; readonly complexity: number },
+): string {
+  switch (kind) {
+    case ComplexityErrorKind.Depth:
+      return `The operation is nested ${r.depth} deep; at most ${operationLimits.depth} is allowed.`;
+    case ComplexityErrorKind.Breadth:
+      return `The operation selects ${r.breadth} fields; at most ${operationLimits.breadth} are allowed.`;
+    default:
+      return `The operation could return about ${r.complexity} values; at most ${operationLimits.complexity} are allowed. Ask for smaller pages.`;
+  }
+}
+
+builder.queryType({
+  description:
+    'Reading. Every query needs a token. Nothing here starts, loads or changes a workstream. ' +
+    'A query that cannot be answered in full fails with an error whose `extensions.code` says why; it never answers in part.',
+});
+builder.mutationType({
+  description:
+    'Commands. Each takes one `input` with a `key`, made once per intent: repeating the same key with the same input ' +
+    'answers the same and does nothing twice, so every mutation may be retried after a lost answer. ' +
+    'Each answers a union of its payload and the rejections it can give; a rejection changed nothing. ' +
+    'No mutation waits for a model, a tool or a person.',
+});
+builder.subscriptionType({
+  description:
+    'Following. Over WebSocket (subprotocol `graphql-transport-ws`, the token as `connectionParams.token`) or as ' +
+    'server-sent events on the same path.',
+});

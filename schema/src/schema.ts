@@ -1,0 +1,32 @@
+/** Owns: which types make up the schema. Each file under `types/` holds one type with its operations. */
+import { builder } from './builder.ts';
+import './types/scalars.ts';
+import './types/author.ts';
+import './types/workstream.ts';
+import './types/workstream-summary.ts';
+import './types/entries/user.ts';
+import './types/entries/assistant.ts';
+import './types/entries/tool.ts';
+import './types/entries/system.ts';
+import './types/entries/cancellation.ts';
+import './types/entries/lifecycle.ts';
+import './types/entries/configuration.ts';
+import './types/entries/turn.ts';
+import './types/entries/tool-started.ts';
+import './types/entries/tool-settled.ts';
+import './types/entries/approval.ts';
+import './types/entries/queue.ts';
+import './types/entries/recovery.ts';
+import './types/node.ts';
+import './types/message.ts';
+import './types/queue.ts';
+import './types/turn.ts';
+import './types/approval-cycle.ts';
+import './types/model.ts';
+import './types/tool.ts';
+import './types/server.ts';
+import './types/token.ts';
+import './types/feed-item.ts';
+import './types/token-chunk.ts';
+
+export const schema = builder.toSchema();

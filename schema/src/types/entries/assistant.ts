@@ -1,0 +1,56 @@
+/** Owns: AssistantEntry. */
+import { builder } from '../../builder.ts';
+import type { Finish as FinishValue, Usage as UsageModel } from '../../projection/index.ts';
+import { Call } from '../batch.ts';
+import { enumOf } from '../enum.ts';
+import { entryInterfaces, entryRef } from './entry.ts';
+
+const Finish = enumOf<FinishValue>(
+  'Finish',
+  'Why the model stopped writing, as the provider says. Calls run because they are there, not because of it.',
+  {
+    STOP: 'It had nothing more to say.',
+    TOOL_CALLS: 'It wants tools to run.',
+    LENGTH: 'The answer was cut off at the length limit; its calls were thrown away.',
+    CONTENT_FILTER: 'The provider filtered the answer.',
+    OTHER: 'Another reason, or none given.',
+  },
+);
+
+const Usage = builder.objectRef<UsageModel>('Usage').implement({
+  description: 'Tokens of one model call, as the provider counted them.',
+  fields: (t) => ({
+    inputTokens: t.exposeInt('inputTokens', { description: 'Tokens read.' }),
+    outputTokens: t.exposeInt('outputTokens', { description: 'Tokens written, reasoning included.' }),
+  }),
+});
+
+export const AssistantEntry = entryRef('ASSISTANT').implement({
+  description:
+    'A finished answer of the model. When it has calls, a batch is open until each has its TOOL entry.',
+  interfaces: entryInterfaces,
+  fields: (t) => ({
+    text: t.string({ description: 'What the model wrote; may be empty.', resolve: (e) => e.entry.text }),
+    reasoning: t.string({
+      description: 'What it showed of its reasoning; may be empty.',
+      resolve: (e) => e.entry.reasoning,
+    }),
+    calls: t.field({
+      type: [Call],
+      description: 'The calls it declared, in order.',
+      resolve: (e) => e.entry.calls,
+    }),
+    finish: t.field({ type: Finish, description: 'Why it stopped writing.', resolve: (e) => e.entry.finish }),
+    model: t.string({ description: 'Alias of the model that wrote it.', resolve: (e) => e.entry.model }),
+    usage: t.field({
+      type: Usage,
+      nullable: true,
+      description: 'Tokens used; null when the provider did not say.',
+      resolve: (e) => e.entry.usage,
+    }),
+    discarded: t.stringList({
+      description: 'Names of calls thrown away because the answer was cut off at the length limit.',
+      resolve: (e) => e.entry.discarded,
+    }),
+  }),
+});

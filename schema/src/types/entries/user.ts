@@ -1,0 +1,17 @@
+/** Owns: UserEntry. */
+import { Author } from '../author.ts';
+import { entryInterfaces, entryRef } from './entry.ts';
+
+export const UserEntry = entryRef('USER').implement({
+  description: 'A message to the model from a person.',
+  interfaces: entryInterfaces,
+  fields: (t) => ({
+    text: t.string({ description: 'What was written.', resolve: (e) => e.entry.text }),
+    author: t.field({ type: Author, description: 'Who wrote it.', resolve: (e) => e.entry.author }),
+    source: t.string({
+      description:
+        'How it came about, a word for programs: `MESSAGE` by sendMessage, `FEEDBACK` with a decision about an approval; more may come.',
+      resolve: (e) => e.entry.source,
+    }),
+  }),
+});

@@ -1,0 +1,51 @@
+/** Owns: fetching anything by its global id. An id that nobody handed out is null, never an error. */
+import { builder, maxPageSize } from '../builder.ts';
+import type { Context } from '../context.ts';
+import type { WorkstreamModel } from '../model/index.ts';
+import { entryNode, type EntryNode } from './entries/entry.ts';
+import { decodeGlobalId } from './global-id.ts';
+import { badArgument } from './page.ts';
+
+type NodeValue = EntryNode | (WorkstreamModel & { readonly __typename: 'Workstream' });
+
+async function findNode(id: string, { services }: Context): Promise<NodeValue | null> {
+  const ref = decodeGlobalId(id);
+  if (!ref) return null;
+  if (ref.type === 'Workstream') {
+    const workstream = await services.workstreams.get(ref.workstreamId);
+    return workstream && { __typename: 'Workstream', ...workstream };
+  }
+  const page = await services.history.page(ref.workstreamId, {
+    direction: 'forward',
+    count: 1,
+    after: ref.revision - 1,
+  });
+  const entry = page?.entries.find((e) => e.id === ref.entryId);
+  return page && entry ? entryNode(ref.workstreamId, entry, entry.revision <= page.durableThrough) : null;
+}
+
+builder.queryField('node', (t) =>
+  t.field({
+    type: builder.nodeInterfaceRef(),
+    nullable: true,
+    description: 'Anything by its global id; null when there is nothing with it.',
+    args: { id: t.arg.id({ required: true, description: 'A global id that this API handed out.' }) },
+    complexity: { field: 10 },
+    resolve: (_root, { id }, context) => findNode(id, context) as Promise<object | null>,
+  }),
+);
+
+builder.queryField('nodes', (t) =>
+  t.field({
+    type: [builder.nodeInterfaceRef()],
+    nullable: { list: false, items: true },
+    description: 'Many things by their global ids, in the order asked for; null where there is nothing.',
+    args: { ids: t.arg.idList({ required: true, description: 'Global ids, at most 200.' }) },
+    complexity: ({ ids }) => ({ field: 10 * ids.length, multiplier: ids.length }),
+    resolve: (_root, { ids }, context) => {
+      if (ids.length > maxPageSize)
+        throw badArgument('ids', `\`ids\` takes at most ${maxPageSize} ids; these are ${ids.length}.`);
+      return Promise.all(ids.map((id) => findNode(id, context) as Promise<object | null>));
+    },
+  }),
+);

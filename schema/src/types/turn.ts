@@ -1,0 +1,140 @@
+/** Owns: Turn on the wire, and stopping one. */
+import { builder } from '../builder.ts';
+import type {
+  Turn as TurnModel,
+  TurnOutcome as TurnOutcomeModel,
+  TurnPhase as Phase,
+} from '../projection/index.ts';
+import type { StopTurnOutcome } from '../services.ts';
+import { Author } from './author.ts';
+import { Accepted } from './durability.ts';
+import { enumOf } from './enum.ts';
+import { onWorkstream } from './global-id.ts';
+import { commandRefusals, resultOf, StaleTurn } from './rejection.ts';
+
+export const TurnPhase = enumOf<Phase>(
+  'TurnPhase',
+  'Where a turn stands. RUNNING and COMPACTING alternate, either leads to INTERRUPTING, and the last three never change again.',
+  {
+    RUNNING: 'The model answers, tools run, or a person is asked.',
+    COMPACTING: 'Older history is being summarised to make room.',
+    INTERRUPTING: 'Stop was accepted; what still runs is being ended.',
+    COMPLETED: 'It came to its end.',
+    FAILED: 'It could not go on; the outcome says why.',
+    CANCELED: 'It was stopped.',
+  },
+);
+
+export const TurnKind = enumOf<TurnModel['kind']>('TurnKind', 'What a turn is for.', {
+  CHAT: 'Answering messages.',
+});
+
+const TurnOutcomeType = enumOf<TurnOutcomeModel['type']>('TurnOutcomeType', 'How a turn ended.', {
+  COMPLETED: 'It came to its end.',
+  FAILED: 'It could not go on.',
+  CANCELED: 'It was stopped.',
+});
+
+export const TurnOutcome = builder.objectRef<TurnOutcomeModel>('TurnOutcome').implement({
+  description: 'How a turn ended. Given once; the first end wins.',
+  fields: (t) => ({
+    type: t.field({ type: TurnOutcomeType, description: 'How it ended.', resolve: (o) => o.type }),
+    reason: t.exposeString('reason', {
+      description:
+        'A word for programs: `DONE`, `STOPPED`, `MODEL_FAILED`, `RECOVERY_EXHAUSTED`; more may come.',
+    }),
+    message: t.exposeString('message', {
+      description: 'One sentence for a person: what happened and what to try. Empty when all is well.',
+    }),
+    unconfirmed: t.exposeIDList('unconfirmed', {
+      description:
+        'Ids of the calls whose end was not observed when the turn was forced to settle: they may still have had an effect.',
+    }),
+  }),
+});
+
+export const Turn = builder.objectRef<TurnModel>('Turn').implement({
+  description: 'One run of the loop of model and tools, from an accepted message to its outcome.',
+  fields: (t) => ({
+    id: t.exposeID('id', {
+      description: 'Id of the turn, as `stopTurn` takes it. It stays through recoveries.',
+    }),
+    kind: t.field({ type: TurnKind, description: 'What it is for.', resolve: (turn) => turn.kind }),
+    phase: t.field({ type: TurnPhase, description: 'Where it stands.', resolve: (turn) => turn.phase }),
+    generation: t.exposeInt('generation', {
+      description: 'The claim to write under which it runs now; grows with each recovery.',
+    }),
+    principal: t.field({
+      type: Author,
+      description: 'On whose credentials it runs.',
+      resolve: (turn) => turn.principal,
+    }),
+    outcome: t.field({
+      type: TurnOutcome,
+      nullable: true,
+      description: 'How it ended; null while it lives.',
+      resolve: (turn) => turn.outcome,
+    }),
+    recoveries: t.exposeInt('recoveries', {
+      description:
+        'Recoveries in a row without a new answer or tool result between them; after three it fails.',
+    }),
+    startedAt: t.field({
+      type: 'DateTime',
+      description: 'When it began.',
+      resolve: (turn) => turn.startedAt,
+    }),
+    settledAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it ended; null while it lives.',
+      resolve: (turn) => turn.settledAt,
+    }),
+  }),
+});
+
+const StopTurnInput = builder.inputType('StopTurnInput', {
+  description: 'What to stop.',
+  fields: (t) => ({
+    key: t.field({ type: 'IdempotencyKey', required: true, description: 'Names this intent.' }),
+    workstreamId: t.id({ required: true, description: 'Global id of the workstream.' }),
+    turnId: t.id({
+      description:
+        'The turn the caller saw, so that a late Stop cannot end a newer one; null: whatever runs.',
+    }),
+  }),
+});
+
+type Stopped = Extract<StopTurnOutcome, { type: 'Accepted' }>;
+const StopTurnPayload = builder.objectRef<Stopped>('StopTurnPayload').implement({
+  description:
+    'Stop was accepted. The turn is INTERRUPTING until everything it owned has ended, at most about 10 s.',
+  interfaces: [Accepted],
+  fields: (t) => ({
+    stopped: t.exposeIDList('stopped', {
+      description: 'Ids of what is being ended: the turn and its running calls.',
+    }),
+    nothingToStop: t.exposeBoolean('nothingToStop', {
+      description: 'True when `stopped` is empty: nothing ran, which is a calm answer.',
+    }),
+  }),
+});
+
+builder.mutationField('stopTurn', (t) =>
+  t.field({
+    type: resultOf<StopTurnOutcome>('stopTurn', StopTurnPayload, {
+      ...commandRefusals,
+      STALE_TURN: StaleTurn,
+    }),
+    description:
+      'Stops the live turn: the open answer is kept as far as it came, running tools are killed, open approvals are ' +
+      'superseded, the queue is held. Answers when the stop itself is safe, not when the turn has ended: watch for that. ' +
+      'STALE_TURN means that the turn you named has ended already and nothing was stopped. Without a live turn it is ' +
+      'accepted and says `nothingToStop`.',
+    args: { input: t.arg({ type: StopTurnInput, required: true, description: 'What to stop.' }) },
+    resolve: (_root, { input }, { services, viewer }) =>
+      onWorkstream(input.workstreamId, (workstreamId) =>
+        services.turns.stop(viewer, { key: input.key, workstreamId, turnId: input.turnId ?? null }),
+      ),
+  }),
+);
