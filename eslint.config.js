@@ -158,6 +158,14 @@ export default defineConfig(
           DirectiveDefinition: true,
         },
       ],
+      // Lists may hold plain values; an edge's node may be a summary; a connection may be paged one way.
+      '@graphql-eslint/relay-edge-types': [
+        'error',
+        { withEdgeSuffix: true, listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false },
+      ],
+      '@graphql-eslint/relay-arguments': ['error', { includeBoth: false }],
+      // `callId` is the API's one word for it, on the call as everywhere else.
+      '@graphql-eslint/no-typename-prefix': 'off',
       // Only what implements Node has an id; values, unions' members and payloads have none.
       '@graphql-eslint/strict-id-in-types': 'off',
     },
