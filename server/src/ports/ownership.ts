@@ -7,6 +7,9 @@ import type { Entry, Projection } from 'schema/projection';
 export const sessionHeartbeatMs = 5_000;
 export const sessionTermMs = 20_000;
 
+/** The load or step that throws as the third in a row quarantines the workstream (D-71). */
+export const failedLoadsBeforeQuarantine = 3;
+
 export interface Session {
   readonly id: string;
   readonly nodeId: string;
@@ -39,6 +42,8 @@ export interface LoadedWorkstream {
   readonly projection: Projection;
   /** Conversation entries, ascending. */
   readonly conversation: readonly Entry[];
+  /** ISO 8601. */
+  readonly createdAt: string;
   /** Host of the session that ran it before; null when none. */
   readonly previousHost: string | null;
   /** Loads or steps in a row that threw (D-71). */
@@ -58,8 +63,11 @@ export interface Ownership {
   claim(workstreamId: string, sessionId: string): Promise<ClaimOutcome>;
   /** Gives the workstream up if this session still owns it at that epoch. */
   release(workstreamId: string, sessionId: string, epoch: number): Promise<void>;
-  /** Open workstreams with a live turn whose owner is none, ended or expired, or this session. */
+  /** Open workstreams, not quarantined, with a live turn whose owner is none, ended or expired, or this session. */
   liveTurns(sessionId: string): Promise<readonly string[]>;
-  /** Counts a load or step that threw; answers how many in a row. `null` clears. Sets the reason when quarantined. */
+  /**
+   * Counts a load or step that threw; answers how many in a row. The third sets the reason as `quarantine`. `null`
+   * clears count and quarantine.
+   */
   recordFailedLoad(workstreamId: string, reason: string | null): Promise<number>;
 }

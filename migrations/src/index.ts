@@ -1,0 +1,19 @@
+/**
+ * Owns: every change of tables, oldest first, for ever. `pnpm migration:new <what>` writes the next one and adds it
+ * here. A migration that has been released is never edited.
+ */
+import { fileURLToPath } from 'node:url';
+import type { Migration } from '@mikro-orm/migrations';
+import { Migration20261130101330_initial } from './Migration20261130101330_initial.ts';
+
+export interface NamedMigration {
+  readonly name: string;
+  readonly class: new (...args: ConstructorParameters<typeof Migration>) => Migration;
+}
+
+/** Where new ones are written. */
+export const migrationsFolder: string = fileURLToPath(new URL('.', import.meta.url));
+
+export const migrations: readonly NamedMigration[] = [
+  { name: 'Migration20261130101330_initial', class: Migration20261130101330_initial },
+];

@@ -1,0 +1,110 @@
+/** Owns: reading workstreams and open approvals without loading them. CREATING rows do not exist here (D-20). */
+import { raw } from '@mikro-orm/core';
+import type { Catalog } from '../../ports/catalog.ts';
+import { ApprovalCycleRow, ApprovalItemRow } from './entities/approval.ts';
+import { NodeSessionRow } from './entities/node-session.ts';
+import { WorkstreamRow } from './entities/workstream.ts';
+import { available } from './faults.ts';
+import type { Orm } from './orm.ts';
+import { cycleOf, decisionOf } from './rows.ts';
+
+export function createCatalog(orm: Orm): Catalog {
+  return {
+    get: (id) =>
+      available(async () => {
+        const em = orm.em.fork();
+        const row = await em.findOne(WorkstreamRow, { id, lifecycle: { $ne: 'CREATING' } });
+        if (!row) return null;
+        const { incarnation, epoch, revision, projection, quarantine, ownerSession } = row;
+        const owner = ownerSession ? await em.findOne(NodeSessionRow, liveSession(ownerSession)) : null;
+        return {
+          id,
+          incarnation,
+          epoch,
+          revision,
+          projection,
+          owner: owner?.id ?? null,
+          quarantine: quarantine ?? null,
+          createdAt: row.createdAt.toISOString(),
+          updatedAt: row.updatedAt.toISOString(),
+        };
+      }),
+
+    list: ({ first, after }) =>
+      available(async () => {
+        const em = orm.em.fork();
+        const visible = { lifecycle: { $ne: 'CREATING' as const } };
+        const last = after === null ? null : await em.findOne(WorkstreamRow, { id: after, ...visible });
+        if (after !== null && !last) return nothing(await em.count(WorkstreamRow, visible));
+        const rows = await em.find(
+          WorkstreamRow,
+          last ? { ...visible, ...before('createdAt', last.createdAt, last.id) } : visible,
+          {
+            fields: ['id', 'title', 'state', 'stopping', 'model', 'revision', 'createdAt', 'updatedAt'],
+            orderBy: { createdAt: 'desc', id: 'desc' },
+            limit: first + 1,
+            disableIdentityMap: true,
+          },
+        );
+        const items = rows.slice(0, first).map((row) => ({
+          id: row.id,
+          title: row.title,
+          state: row.state,
+          stopping: row.stopping,
+          model: row.model,
+          revision: row.revision,
+          createdAt: row.createdAt.toISOString(),
+          updatedAt: row.updatedAt.toISOString(),
+        }));
+        return { items, hasNext: rows.length > first, totalCount: await em.count(WorkstreamRow, visible) };
+      }),
+
+    openCycles: ({ first, after }) =>
+      available(async () => {
+        const em = orm.em.fork();
+        const open = { status: 'OPEN' as const };
+        // One that has been decided in the meantime still marks its place.
+        const last = after === null ? null : await em.findOne(ApprovalCycleRow, { id: after });
+        if (after !== null && !last) return nothing(await em.count(ApprovalCycleRow, open));
+        const rows = await em.find(
+          ApprovalCycleRow,
+          last ? { ...open, ...before('openedAt', last.openedAt, last.id) } : open,
+          { orderBy: { openedAt: 'desc', id: 'desc' }, limit: first + 1, disableIdentityMap: true },
+        );
+        const page = rows.slice(0, first);
+        const itemRows = await em.find(
+          ApprovalItemRow,
+          { cycle: { $in: page.map((row) => row.id) } },
+          { disableIdentityMap: true },
+        );
+        const itemsByCycle = Map.groupBy(itemRows, (item) => item.cycle);
+        const items = page.map((row) => ({
+          workstreamId: row.workstream,
+          cycle: cycleOf(row, itemsByCycle.get(row.id) ?? []),
+        }));
+        return { items, hasNext: rows.length > first, totalCount: await em.count(ApprovalCycleRow, open) };
+      }),
+
+    decisionOf: (workstreamId, cycleId, callId) =>
+      available(async () => {
+        const em = orm.em.fork();
+        const cycle = await em.findOne(ApprovalCycleRow, { id: cycleId, workstream: workstreamId });
+        const item = cycle && (await em.findOne(ApprovalItemRow, { cycle: cycleId, callId }));
+        return item && decisionOf(item);
+      }),
+  };
+}
+
+const nothing = (totalCount: number) => ({ items: [], hasNext: false, totalCount });
+
+const liveSession = (id: string) => ({
+  id,
+  endedAt: null,
+  expiresAt: { $gt: raw<Date>('clock_timestamp()') },
+});
+
+/** What comes after a row when newest comes first. The first condition alone lets the index begin at the row. */
+const before = <K extends string>(time: K, at: Date, id: string) => ({
+  [time]: { $lte: at },
+  $or: [{ [time]: { $lt: at } }, { id: { $lt: id } }],
+});

@@ -1,0 +1,180 @@
+/**
+ * Owns: the folder of the embedded database: where it is, whether it may be used, and making it.
+ * Does not own: running a server on it (`postmaster.ts`), or who may (`../embedded-postgres.ts`).
+ *
+ * Invariant: a cluster appears whole or not at all: it is made beside its place and renamed into it.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { accountFor, launcherFor, type Ids, type Launcher } from './account.ts';
+import { isRunning, processIdentity } from './identity.ts';
+
+/** The account that owns everything in the embedded server. */
+export const superuser = 'weir';
+
+const majorVersion = '18';
+const unfinished = 'postgres.new-';
+
+export interface Cluster {
+  /** The data folder, by its real path. */
+  readonly dataDir: string;
+  /** PostgreSQL's own folder in it. */
+  readonly dir: string;
+  /** Where the server's socket is; outside the data folder because socket paths are short (about 100 bytes). */
+  readonly socketDir: string;
+  readonly binaries: { readonly initdb: string; readonly postgres: string };
+  readonly ids: Ids | null;
+  readonly launcher: Launcher;
+  readonly fsync: boolean;
+}
+
+/** Finds out all about the folder; throws an Error with a sentence for a person when it cannot be used. */
+export async function openCluster(options: {
+  readonly dataDir: string;
+  readonly fsync: boolean;
+}): Promise<Cluster> {
+  const binaries = await findBinaries();
+  // Others may pass through, because PostgreSQL may run as another account, but not look around.
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o711 });
+  const dataDir = realpathSync(options.dataDir);
+  const dir = join(dataDir, 'postgres');
+  refuseForeign(dir);
+  const ids = accountFor(dir);
+  return {
+    dataDir,
+    dir,
+    socketDir: socketDirOf(dataDir),
+    binaries,
+    ids,
+    launcher: launcherFor(ids, join(dir, 'weir.lock')),
+    fsync: options.fsync,
+  };
+}
+
+/** Makes the cluster unless it is there. */
+export async function ensureCluster(cluster: Cluster, progress: (line: string) => void): Promise<void> {
+  if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
+  progress(`Creating the database in ${cluster.dir} (first start only, a few seconds)`);
+  removeUnfinished(cluster.dataDir);
+  const fresh = join(cluster.dataDir, unfinished + (processIdentity(process.pid) ?? process.pid).toString());
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { mode: 0o700 });
+  if (cluster.ids) chownSync(fresh, cluster.ids.uid, cluster.ids.gid);
+  try {
+    await initdb(cluster, fresh);
+    renameSync(fresh, cluster.dir);
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true });
+    // Another process made it in the meantime: theirs it is.
+    if (!existsSync(join(cluster.dir, 'PG_VERSION'))) throw error;
+  }
+  syncFolder(cluster.dataDir);
+}
+
+/** Makes the socket's folder, for PostgreSQL's account alone. Throws when somebody else made one of that name. */
+export function ensureSocketDir(cluster: Cluster): void {
+  const owner = cluster.ids ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  try {
+    mkdirSync(cluster.socketDir, { mode: 0o700 });
+    chownSync(cluster.socketDir, owner.uid, owner.gid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const made = lstatSync(cluster.socketDir);
+  if (!made.isDirectory() || made.uid !== owner.uid) {
+    throw new Error(
+      `The folder ${cluster.socketDir} belongs to somebody else; remove it, or set TMPDIR to a folder of your own.`,
+    );
+  }
+  chmodSync(cluster.socketDir, 0o700);
+}
+
+async function findBinaries(): Promise<Cluster['binaries']> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return (await import(name)) as Cluster['binaries'];
+  } catch {
+    throw new Error(
+      `There is no built-in PostgreSQL for ${process.platform} on ${process.arch} (package ${name}). Set DATABASE_URL to a PostgreSQL 15 or newer.`,
+    );
+  }
+}
+
+function refuseForeign(dir: string): void {
+  const owner = statSync(dir, { throwIfNoEntry: false });
+  const uid = process.getuid?.() ?? 0;
+  if (!owner) return;
+  if (uid !== 0 && owner.uid !== uid) {
+    throw new Error(
+      `The database in ${dir} belongs to another account (uid ${owner.uid}). Start Weir as the account that made it, or as root, or with another data folder.`,
+    );
+  }
+  const version = existsSync(join(dir, 'PG_VERSION'))
+    ? readFileSync(join(dir, 'PG_VERSION'), 'utf8').trim()
+    : majorVersion;
+  if (version !== majorVersion) {
+    throw new Error(
+      `The database in ${dir} was made by PostgreSQL ${version}; this Weir brings PostgreSQL ${majorVersion}. Start the Weir that made it, or use another data folder.`,
+    );
+  }
+}
+
+function socketDirOf(dataDir: string): string {
+  const name = `weir-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`;
+  const usual = join(tmpdir(), name);
+  return usual.length < 80 ? usual : join('/tmp', name);
+}
+
+async function initdb(cluster: Cluster, dir: string): Promise<void> {
+  const words = [...cluster.launcher.tool, cluster.binaries.initdb, '-D', dir, '-U', superuser];
+  words.push('-A', 'trust', '-E', 'UTF8', '--locale=C', ...(cluster.fsync ? [] : ['--no-sync']));
+  try {
+    await promisify(execFile)(words[0]!, words.slice(1), cluster.launcher.options);
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    throw new Error(
+      `The database could not be created in ${cluster.dir}: ${stderr?.trim() || String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** What a process killed while creating left behind. */
+function removeUnfinished(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    if (name.startsWith(unfinished) && !isRunning(name.slice(unfinished.length))) {
+      rmSync(join(dataDir, name), { recursive: true, force: true });
+    }
+  }
+}
+
+/** The rename must not be lost with the power: rows in there will have been called durable. */
+function syncFolder(dir: string): void {
+  const handle = openSync(dir, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -1,0 +1,22 @@
+/** Every table of Weir, for the ORM. */
+import { AccessTokenRow, LoginCodeRow } from './access.ts';
+import { ApprovalCycleRow, ApprovalItemRow } from './approval.ts';
+import { EntryRow } from './entry.ts';
+import { NodeSessionRow } from './node-session.ts';
+import { QueuedMessageRow } from './queued-message.ts';
+import { ReceiptRow } from './receipt.ts';
+import { TurnRow } from './turn.ts';
+import { WorkstreamRow } from './workstream.ts';
+
+export const entities = [
+  NodeSessionRow,
+  WorkstreamRow,
+  EntryRow,
+  TurnRow,
+  ApprovalCycleRow,
+  ApprovalItemRow,
+  QueuedMessageRow,
+  ReceiptRow,
+  AccessTokenRow,
+  LoginCodeRow,
+];

@@ -1,0 +1,45 @@
+/**
+ * Owns: the head row of a workstream: the fence (incarnation, epoch, revision), the fold at the head, and the
+ * columns derived from that fold for listing (D-6).
+ */
+import { defineEntity, p } from '@mikro-orm/core';
+import type { Lifecycle, Projection, WorkstreamState } from 'schema/projection';
+import { NodeSessionRow } from './node-session.ts';
+
+const schema = defineEntity({
+  name: 'WorkstreamRow',
+  tableName: 'workstream',
+  properties: {
+    id: p.text().primary(),
+    incarnation: p.text(),
+    lifecycle: p.text().$type<Lifecycle>(),
+    epoch: p.bigint('number'),
+    /** Who runs it, or whose reservation it is; a session that ended is nobody. */
+    ownerSession: () => p.manyToOne(NodeSessionRow).mapToPk().nullable().deleteRule('set null'),
+    /** Revision of the last entry; 0 before the first. */
+    revision: p.bigint('number'),
+    generation: p.bigint('number'),
+    projection: p.json().$type<Projection>(),
+    state: p.text().$type<WorkstreamState>(),
+    title: p.text(),
+    model: p.text(),
+    workspace: p.text(),
+    stopping: p.boolean(),
+    /** Loads or steps in a row that threw (D-71). */
+    failedLoads: p.integer(),
+    /** Why it is quarantined. */
+    quarantine: p.text().nullable(),
+    createdAt: p.datetime(3),
+    updatedAt: p.datetime(3),
+  },
+  indexes: [
+    {
+      name: 'workstream_listing',
+      expression: `create index "workstream_listing" on "workstream" ("created_at" desc, "id" desc) where lifecycle <> 'CREATING'`,
+    },
+    { properties: ['ownerSession'] },
+  ],
+  checks: [{ name: 'workstream_lifecycle_known', expression: `lifecycle in ('CREATING', 'OPEN', 'CLOSED')` }],
+});
+export class WorkstreamRow extends schema.class {}
+schema.setClass(WorkstreamRow);

@@ -1,0 +1,89 @@
+/**
+ * Owns: opening storage: the database (embedded, or one at a URL), its tables, and the ports over it.
+ */
+import type { Catalog } from '../../ports/catalog.ts';
+import type { Journal } from '../../ports/journal.ts';
+import type { Ownership, Sessions } from '../../ports/ownership.ts';
+import type { Reservations } from '../../ports/reservations.ts';
+import type { TokenStore } from '../../ports/token-store.ts';
+import { createCatalog } from './catalog.ts';
+import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { createJournal } from './journal.ts';
+import { connectionOf, openOrm, type Connection, type OpenFailure } from './orm.ts';
+import { createOwnership } from './ownership.ts';
+import { createReservations } from './reservations.ts';
+import { createSessions } from './sessions.ts';
+import { createTokenStore } from './token-store.ts';
+
+export interface Storage {
+  readonly journal: Journal;
+  readonly sessions: Sessions;
+  readonly ownership: Ownership;
+  readonly catalog: Catalog;
+  readonly reservations: Reservations;
+  readonly tokens: TokenStore;
+  /** For people, for example "PostgreSQL 18.4 (embedded)". Never the address or a credential. */
+  describe(): Promise<string>;
+  /** Closes connections, then stops the embedded server. Bounded to about 10 s; never rejects; again does no harm. */
+  close(): Promise<void>;
+}
+
+export type StorageOptions = (
+  | { readonly databaseUrl: string }
+  /** Folder of the embedded database; made when missing. `fsync` false is for tests only. */
+  | { readonly dataDir: string; readonly fsync?: boolean }
+) & {
+  /** Lines for a person who waits: first start, repair, a server that came back. */
+  readonly progress?: (line: string) => void;
+};
+
+export type StorageOutcome = { readonly type: 'opened'; readonly storage: Storage } | OpenFailure;
+
+export async function openStorage(options: StorageOptions): Promise<StorageOutcome> {
+  const database = await findDatabase(options);
+  if (database.type === 'refused') return database;
+  const { connection, stop, kind } = database;
+  const opened = await openOrm(connection);
+  if (opened.type === 'refused') {
+    await stop();
+    return opened;
+  }
+  const { orm, version } = opened;
+  let closing: Promise<void> | null = null;
+  const close = async () => {
+    await orm.close(true).catch(() => undefined);
+    await stop();
+  };
+  return {
+    type: 'opened',
+    storage: {
+      journal: createJournal(orm),
+      sessions: createSessions(connection),
+      ownership: createOwnership(orm),
+      catalog: createCatalog(orm),
+      reservations: createReservations(orm),
+      tokens: createTokenStore(orm),
+      describe: () => Promise.resolve(`PostgreSQL ${version}${kind}`),
+      close: () => (closing ??= close()),
+    },
+  };
+}
+
+type Database = {
+  readonly type: 'database';
+  readonly connection: Connection;
+  readonly kind: '' | ' (embedded)';
+  readonly stop: () => Promise<void>;
+};
+
+async function findDatabase(options: StorageOptions): Promise<Database | OpenFailure> {
+  if ('databaseUrl' in options) {
+    const parsed = connectionOf(options.databaseUrl);
+    if (parsed.type === 'refused') return parsed;
+    return { type: 'database', connection: parsed.connection, kind: '', stop: () => Promise.resolve() };
+  }
+  const started = await startEmbeddedPostgres(options);
+  if (started.type === 'refused') return started;
+  const { connection, stop } = started.server;
+  return { type: 'database', connection, kind: ' (embedded)', stop };
+}

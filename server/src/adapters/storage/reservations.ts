@@ -1,0 +1,79 @@
+/**
+ * Owns: bringing a workstream into being: a row nobody sees, then everything at once, or nothing (D-20).
+ */
+import type { Reservations } from '../../ports/reservations.ts';
+import { emptyProjection } from 'schema/projection';
+import { flawOf, insertReceipts, writeEntries } from './commit-batch.ts';
+import { WorkstreamRow } from './entities/workstream.ts';
+import { available } from './faults.ts';
+import type { Orm } from './orm.ts';
+import { headColumns } from './rows.ts';
+
+/** Rolls the publishing transaction back with its answer. */
+class NotPublished extends Error {
+  readonly answer: 'duplicate' | 'gone';
+  constructor(answer: 'duplicate' | 'gone') {
+    super(answer);
+    this.answer = answer;
+  }
+}
+
+export function createReservations(orm: Orm): Reservations {
+  return {
+    reserve: ({ id, incarnation, sessionId }) =>
+      available(async () => {
+        const now = new Date();
+        await orm.em.fork().insert(WorkstreamRow, {
+          id,
+          incarnation,
+          lifecycle: 'CREATING',
+          epoch: 0,
+          ownerSession: sessionId,
+          revision: 0,
+          generation: 0,
+          projection: emptyProjection,
+          state: 'CREATING',
+          title: '',
+          model: '',
+          workspace: '',
+          stopping: false,
+          failedLoads: 0,
+          createdAt: now,
+          updatedAt: now,
+        });
+      }),
+
+    publish: (batch) =>
+      available(async () => {
+        const flaw = flawOf(batch);
+        if (flaw) throw new Error(flaw);
+        try {
+          await orm.em.fork().transactional(async (em) => {
+            // From here on nobody runs it: the first command loads it, wherever that arrives.
+            const published = await em.nativeUpdate(
+              WorkstreamRow,
+              {
+                id: batch.workstreamId,
+                incarnation: batch.incarnation,
+                lifecycle: 'CREATING',
+                revision: batch.expectedHead,
+              },
+              { ...headColumns(batch), epoch: batch.epoch, ownerSession: null },
+            );
+            if (published !== 1) throw new NotPublished('gone');
+            if (!(await insertReceipts(em, batch.receipts))) throw new NotPublished('duplicate');
+            await writeEntries(em, batch);
+          });
+          return { type: 'published' };
+        } catch (error) {
+          if (error instanceof NotPublished) return { type: error.answer };
+          throw error;
+        }
+      }),
+
+    rollback: (id, incarnation) =>
+      available(async () => {
+        await orm.em.fork().nativeDelete(WorkstreamRow, { id, incarnation, lifecycle: 'CREATING' });
+      }),
+  };
+}
