@@ -3,6 +3,7 @@
  * projects run first, then the ones that start databases and processes, then the browser, never side by side.
  */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const client = new URL('client/vite.config.ts', import.meta.url);
@@ -37,7 +38,9 @@ export default defineConfig({
         resolve: { conditions: ['browser'] },
         test: {
           name: 'client',
-          include: ['client/src/**/*.test.ts'],
+          root: './client',
+          include: ['src/**/*.test.ts'],
+          environment: join(import.meta.dirname, 'scripts/lib/runes-environment.ts'),
           pool: 'forks',
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
