@@ -13,6 +13,7 @@ import type { Effect } from './effects.ts';
 import { isCurrent } from './fence.ts';
 import type { Input, Timed, World } from './inputs.ts';
 import type { Receipt } from './journal/receipt.ts';
+import { storable } from './kit/storable.ts';
 import { refuse, type Acceptance, type CoreRefusal } from './refusals.ts';
 import { openDraft, perform, record, type StepDraft } from './step-draft.ts';
 import { modelDelta, modelEnded } from './turn/answer.ts';
@@ -69,7 +70,8 @@ function stepCommand(draft: StepDraft, input: Extract<Input, { type: 'command' }
     );
   const result = runCommand(draft, input.by, input.command);
   if (result.type === 'refused') return close(draft, result);
-  const { acceptance } = result;
+  // What a person wrote may come back in the answer, and the answer is stored too (D-51).
+  const acceptance = storable(result.acceptance);
   return close(record(result.draft, input.key, acceptance), {
     type: 'accepted',
     acceptance,
@@ -119,18 +121,21 @@ function acknowledge(draft: StepDraft, ack: Extract<Input, { type: 'acknowledged
 function close(draft: StepDraft, reply: Reply | null): Step {
   const makesBatch = draft.entries.length > 0 || draft.receipts.length > 0;
   const batches = draft.state.batches + (makesBatch ? 1 : 0);
+  // A step that stores nothing waits for the batches before it, and for nothing if they are durable already.
+  const wait = batches > draft.state.durableBatches;
+  const held = wait ? draft.held.map((deed) => ({ after: batches, deed })) : [];
   return {
     state: {
       ...draft.state,
       batches,
-      held: [...draft.state.held, ...draft.held.map((deed) => ({ after: batches, deed }))],
+      held: [...draft.state.held, ...held],
       receipts: withReceipts(draft, batches),
     },
     batch: makesBatch ? batches : null,
     entries: draft.entries,
     receipts: draft.receipts,
     items: draft.items,
-    effects: draft.effects,
+    effects: wait ? draft.effects : [...draft.effects, ...draft.held],
     reply,
   };
 }

@@ -1,0 +1,474 @@
+/**
+ * Owns: one workstream in a world that a test moves by hand: a journal that commits when told to, a model, tools and
+ * timers that answer when told to, a follower at the feed, and a process that can be lost at any moment.
+ *
+ * Does not own: what must hold (`laws.ts`, the scenarios), or which moves are made (`moves.ts`).
+ *
+ * The world never peeks: it does what `step` asks and tells it what came of it. What it knows about durability it
+ * knows from its own journal, not from the state under test.
+ */
+import {
+  applyEntries,
+  applyItem,
+  emptyProjection,
+  openItems,
+  viewOf,
+  type Author,
+  type Entry,
+  type EntryBody,
+  type FeedItem,
+  type ToolResult,
+  type View,
+} from 'schema/projection';
+import type { PreparedCall } from '../../../src/core/approvals/prepared.ts';
+import type { ModelAnswer, ModelFault, ModelOutcome } from '../../../src/core/conversation/message.ts';
+import type { Effect } from '../../../src/core/effects.ts';
+import type { Command, CommandKey, Input, Stamp, Timed, World as Event } from '../../../src/core/inputs.ts';
+import type { Receipt } from '../../../src/core/journal/receipt.ts';
+import { step, type Step } from '../../../src/core/step.ts';
+import { loadedState, type State } from '../../../src/core/workstream/state.ts';
+
+export const ann: Author = { id: 'ann', name: 'Ann' };
+export const bob: Author = { id: 'bob', name: 'Bob' };
+
+type EffectOf<T extends Effect['type']> = Extract<Effect, { readonly type: T }>;
+
+/** What one step accepted, on its way to the database. */
+export interface StoredBatch {
+  readonly number: number;
+  readonly through: number;
+  readonly entries: readonly Entry[];
+  readonly receipts: readonly Receipt[];
+}
+
+/** One input taken: everything a law may look at. */
+export interface Moment {
+  readonly before: State;
+  readonly timed: Timed;
+  readonly step: Step;
+  readonly world: World;
+}
+
+export interface Watcher {
+  readonly onStep?: (moment: Moment) => void;
+  /** The process was lost and the state rebuilt from what was durable; `recover` has not been taken yet. */
+  readonly onCrash?: (world: World) => void;
+  readonly onEnd?: (world: World) => void;
+}
+
+/** What a tool is said to be going to do: only look, change something, or nothing because it cannot be understood. */
+export type PreparedKind = 'read' | 'write' | 'invalid';
+
+export interface World {
+  readonly state: State;
+  /** Committed entries, as they would come back from the database. */
+  readonly durable: readonly Entry[];
+  /** Durable entries and those accepted since. */
+  readonly journal: readonly Entry[];
+  /** Receipts of committed batches, by scope and key. */
+  readonly receipts: ReadonlyMap<string, Receipt>;
+  readonly follower: View;
+  readonly uncommitted: readonly StoredBatch[];
+  readonly unacknowledged: readonly StoredBatch[];
+  readonly modelCalls: readonly EffectOf<'callModel'>[];
+  readonly running: readonly EffectOf<'runTool'>[];
+  readonly preparing: readonly EffectOf<'prepareCalls'>[];
+  readonly backoffs: readonly EffectOf<'backoff'>[];
+  readonly stopWatches: readonly EffectOf<'watchStop'>[];
+  /** Effects of all steps so far. */
+  readonly effects: readonly Effect[];
+
+  readonly take: (input: Input) => Step;
+  /** An event of work begun under `stamp`, now or earlier. */
+  readonly tell: (stamp: Stamp, event: Event) => Step;
+  readonly command: (by: Author, command: Command, key?: Partial<CommandKey>) => Step;
+
+  readonly send: (text: string, by?: Author) => Step;
+  readonly stop: (turnId?: string | null) => Step;
+  readonly resumeQueue: () => Step;
+  /** Decides the first open item, or the one of `callId`. */
+  readonly decide: (
+    verdict: 'APPROVED' | 'DENIED',
+    how?: {
+      readonly callId?: string;
+      readonly feedback?: string;
+      readonly by?: Author;
+      readonly hash?: string;
+    },
+  ) => Step;
+
+  /** Commits the oldest batch; the actor has not heard of it yet. */
+  readonly commit: () => boolean;
+  /** Tells the actor how far the journal is durable. */
+  readonly acknowledge: () => Step | null;
+  /** Commits and acknowledges everything, batch by batch. */
+  readonly store: () => void;
+
+  readonly piece: (text: string, reasoning?: string) => Step;
+  readonly answer: (answer?: Partial<ModelAnswer>) => Step;
+  /** The model answers with one call for each name. */
+  readonly declare: (...names: readonly string[]) => Step;
+  readonly fail: (fault?: Partial<ModelFault>) => Step;
+  readonly endModel: (outcome: ModelOutcome, messageId?: string) => Step;
+  /** Answers the oldest request to prepare, one kind for each call (the last one for the rest). */
+  readonly prepare: (...kinds: readonly PreparedKind[]) => Step;
+  readonly output: (callId: string, text: string) => Step;
+  readonly end: (callId: string, result?: Partial<ToolResult>) => Step;
+  /** The oldest wait before another attempt is over. */
+  readonly waitOver: () => Step;
+  /** The 10 s of the latest stop are over. */
+  readonly stopOverdue: () => Step;
+  /** The process is lost with all it had not committed, and another one takes over from the journal. */
+  readonly crash: () => Step;
+  readonly finish: () => void;
+}
+
+/** A world around an open workstream with an empty transcript. */
+export function createWorld(...watchers: readonly Watcher[]): World {
+  const opened = opening();
+  let durable: readonly Entry[] = opened;
+  let journal: readonly Entry[] = opened;
+  let receipts = new Map<string, Receipt>();
+  let state = load(1);
+  let follower: View = viewOf(applyEntries(emptyProjection, opened), [], 1);
+  let uncommitted: StoredBatch[] = [];
+  let unacknowledged: StoredBatch[] = [];
+  let modelCalls: EffectOf<'callModel'>[] = [];
+  let running: EffectOf<'runTool'>[] = [];
+  let preparing: EffectOf<'prepareCalls'>[] = [];
+  let backoffs: EffectOf<'backoff'>[] = [];
+  let stopWatches: EffectOf<'watchStop'>[] = [];
+  const effects: Effect[] = [];
+  let inputs = 0;
+  let keys = 0;
+
+  function load(epoch: number): State {
+    return freeze(
+      loadedState({
+        id: 'w1',
+        incarnation: 'incarnation',
+        epoch,
+        projection: applyEntries(emptyProjection, durable),
+        conversation: durable,
+      }),
+    );
+  }
+
+  function take(input: Input): Step {
+    inputs += 1;
+    const timed: Timed = { input, at: new Date(inputs * 1_000).toISOString(), seed: `s${inputs}` };
+    const before = state;
+    const taken = freeze(step(before, timed));
+    state = taken.state;
+    journal = [...journal, ...taken.entries];
+    if (taken.batch !== null)
+      uncommitted = [
+        ...uncommitted,
+        {
+          number: taken.batch,
+          through: taken.state.projection.revision,
+          entries: taken.entries,
+          receipts: taken.receipts,
+        },
+      ];
+    for (const item of publish(taken)) [follower] = applyItem(follower, item);
+    for (const effect of taken.effects) perform(effect);
+    for (const watcher of watchers) watcher.onStep?.({ before, timed, step: taken, world });
+    return taken;
+  }
+
+  function perform(effect: Effect): void {
+    effects.push(effect);
+    switch (effect.type) {
+      case 'callModel':
+        modelCalls = [...modelCalls, effect];
+        break;
+      case 'runTool':
+        running = [...running, effect];
+        break;
+      case 'prepareCalls':
+        preparing = [...preparing, effect];
+        break;
+      case 'backoff':
+        backoffs = [...backoffs, effect];
+        break;
+      case 'watchStop':
+        stopWatches = [...stopWatches, effect];
+        break;
+      // What is aborted still reports how it ended; a test decides when, or that it never does.
+      case 'abortModel':
+      case 'abortTool':
+        break;
+    }
+  }
+
+  const tell = (stamp: Stamp, event: Event): Step => take({ type: 'world', stamp, event });
+
+  const command = (by: Author, what: Command, key?: Partial<CommandKey>): Step => {
+    keys += 1;
+    return take({
+      type: 'command',
+      by,
+      key: { scope: `${by.id}/w1`, key: `key-${keys}`, inputHash: JSON.stringify(what), ...key },
+      command: what,
+    });
+  };
+
+  function commit(): boolean {
+    const [batch, ...rest] = uncommitted;
+    if (!batch) return false;
+    uncommitted = rest;
+    unacknowledged = [...unacknowledged, batch];
+    durable = [...durable, ...throughTheDatabase(batch.entries)];
+    for (const receipt of batch.receipts) receipts.set(`${receipt.scope}\n${receipt.key}`, receipt);
+    return true;
+  }
+
+  function acknowledge(): Step | null {
+    const latest = unacknowledged.at(-1);
+    if (!latest) return null;
+    unacknowledged = [];
+    return take({
+      type: 'acknowledged',
+      epoch: state.epoch,
+      batch: latest.number,
+      through: latest.through,
+    });
+  }
+
+  function crash(): Step {
+    const from = durable.at(-1)?.revision ?? 0;
+    journal = durable;
+    uncommitted = [];
+    unacknowledged = [];
+    modelCalls = [];
+    running = [];
+    preparing = [];
+    backoffs = [];
+    stopWatches = [];
+    state = load(state.epoch + 1);
+    [follower] = applyItem(follower, { type: 'EpochStarted', epoch: state.epoch, from });
+    for (const watcher of watchers) watcher.onCrash?.(world);
+    return take({ type: 'recover' });
+  }
+
+  function endModel(outcome: ModelOutcome, messageId?: string): Step {
+    const call = must(
+      modelCalls.find((c) => messageId === undefined || c.messageId === messageId),
+      'a model call',
+    );
+    modelCalls = modelCalls.filter((c) => c !== call);
+    return tell(call.stamp, { type: 'modelEnded', messageId: call.messageId, outcome });
+  }
+
+  const answer = (given: Partial<ModelAnswer> = {}): Step =>
+    endModel({
+      type: 'answered',
+      text: '',
+      reasoning: '',
+      calls: [],
+      finish: given.calls?.length ? 'TOOL_CALLS' : 'STOP',
+      usage: null,
+      model: 'test',
+      ...given,
+    });
+
+  const world: World = {
+    get state() {
+      return state;
+    },
+    get durable() {
+      return durable;
+    },
+    get journal() {
+      return journal;
+    },
+    get receipts() {
+      return receipts;
+    },
+    get follower() {
+      return follower;
+    },
+    get uncommitted() {
+      return uncommitted;
+    },
+    get unacknowledged() {
+      return unacknowledged;
+    },
+    get modelCalls() {
+      return modelCalls;
+    },
+    get running() {
+      return running;
+    },
+    get preparing() {
+      return preparing;
+    },
+    get backoffs() {
+      return backoffs;
+    },
+    get stopWatches() {
+      return stopWatches;
+    },
+    effects,
+    take,
+    tell,
+    command,
+    send: (text, by = ann) => command(by, { type: 'send', text }),
+    stop: (turnId = null) => command(ann, { type: 'stop', turnId }),
+    resumeQueue: () => command(ann, { type: 'resumeQueue' }),
+    decide(verdict, { callId, feedback, by = ann, hash } = {}) {
+      const item = must(
+        openItems(state.projection).find((i) => callId === undefined || i.callId === callId),
+        'an open approval item',
+      );
+      const cycle = must(
+        state.projection.cycles.find((c) => c.items.includes(item)),
+        'its cycle',
+      );
+      return command(by, {
+        type: 'decide',
+        cycleId: cycle.id,
+        callId: item.callId,
+        argumentsHash: hash ?? item.argumentsHash,
+        verdict,
+        feedback: feedback ?? null,
+      });
+    },
+    commit,
+    acknowledge,
+    store() {
+      while (uncommitted.length > 0 || unacknowledged.length > 0) {
+        commit();
+        acknowledge();
+      }
+    },
+    piece(text, reasoning = '') {
+      const call = must(modelCalls.at(-1), 'a model call');
+      return tell(call.stamp, { type: 'modelDelta', messageId: call.messageId, text, reasoning });
+    },
+    answer,
+    declare: (...names) => answer({ calls: names.map((name) => declaration(name)) }),
+    fail: (fault = {}) => endModel({ ...retryable, ...fault }),
+    endModel,
+    prepare(...kinds) {
+      const request = must(preparing[0], 'a request to prepare');
+      preparing = preparing.slice(1);
+      return tell(request.stamp, {
+        type: 'callsPrepared',
+        calls: request.calls.map(({ callId }, i) => ({
+          callId,
+          prepared: prepared(kinds[i] ?? kinds.at(-1) ?? 'read', callId),
+        })),
+      });
+    },
+    output(callId, text) {
+      const call = must(
+        running.find((r) => r.call.callId === callId),
+        'a running call',
+      );
+      return tell(call.stamp, { type: 'toolOutput', callId, text });
+    },
+    end(callId, result = {}) {
+      const call = must(
+        running.find((r) => r.call.callId === callId),
+        'a running call',
+      );
+      running = running.filter((r) => r !== call);
+      return tell(call.stamp, {
+        type: 'toolEnded',
+        callId,
+        result: { outcome: 'OK', effect: 'COMMITTED', content: 'done', ...result },
+      });
+    },
+    waitOver() {
+      const wait = must(backoffs[0], 'a wait');
+      backoffs = backoffs.slice(1);
+      return tell(wait.stamp, { type: 'backoffOver', messageId: wait.messageId });
+    },
+    stopOverdue() {
+      const watch = must(stopWatches.at(-1), 'a watched stop');
+      stopWatches = stopWatches.slice(0, -1);
+      return tell(watch.stamp, { type: 'stopOverdue', turnId: watch.turnId });
+    },
+    crash,
+    finish() {
+      for (const watcher of watchers) watcher.onEnd?.(world);
+    },
+  };
+  receipts = new Map();
+  return world;
+}
+
+export const declaration = (name: string, args = '{}'): ModelAnswer['calls'][number] => ({
+  providerId: `provider-${name}`,
+  name,
+  arguments: args,
+});
+
+export const retryable: ModelFault = {
+  type: 'failed',
+  kind: 'OVERLOADED',
+  message: 'The endpoint is busy.',
+  retryable: true,
+  retryAfterMs: null,
+};
+
+export function prepared(kind: PreparedKind, callId: string): PreparedCall {
+  if (kind === 'invalid') return { type: 'invalid', message: 'There is no such tool.' };
+  return {
+    type: 'ready',
+    access: kind === 'read' ? 'READ' : 'WRITE',
+    argumentsHash: `hash-${callId}`,
+    preview: { kind: 'TEXT', title: callId, body: '' },
+    basis: `basis-${callId}`,
+  };
+}
+
+/** The entries a created workstream begins with. */
+export function opening(): readonly Entry[] {
+  return [
+    place(1, {
+      kind: 'CONFIGURATION',
+      configuration: { title: 'Test', model: 'test', workspace: '/workspace' },
+    }),
+    place(2, { kind: 'LIFECYCLE', lifecycle: 'OPEN' }),
+  ];
+}
+
+/** An entry at a revision of epoch 1, of no turn. */
+export const place = (revision: number, body: EntryBody, over: Partial<Entry> = {}): Entry =>
+  ({
+    ...body,
+    id: `e${revision}`,
+    revision,
+    epoch: 1,
+    generation: 0,
+    lane: null,
+    turnId: null,
+    at: new Date(revision * 1_000).toISOString(),
+    ...over,
+  }) as Entry;
+
+/** What a follower is sent of a step: the entries, then what is only shown. */
+const publish = (taken: Step): readonly FeedItem[] => [
+  ...taken.entries.map((entry): FeedItem => ({ type: 'EntryAdmitted', entry, durable: false })),
+  ...taken.items,
+];
+
+/** Entries as jsonb gives them back: a value that is not JSON would not survive this. */
+const throughTheDatabase = (entries: readonly Entry[]): readonly Entry[] =>
+  JSON.parse(JSON.stringify(entries)) as Entry[];
+
+function must<T>(found: T | undefined, what: string): T {
+  if (found === undefined) throw new Error(`The test expects ${what}, and there is none.`);
+  return found;
+}
+
+/** Freezes all the way down, so that a step that changes what it was given throws. Skips what is frozen already. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const part of Object.values(value)) freeze(part);
+  return value;
+}
