@@ -177,7 +177,12 @@ export function faultFromDescription(
   const more: FaultDetail = spent
     ? { what: 'refused because the account has no credit left', advice: 'check billing', retryable: false }
     : kind === 'MALFORMED'
-      ? { what: 'could not read the tool call its model wrote', advice: 'try again' }
+      ? {
+          what: 'could not read the tool call its model wrote',
+          advice: 'try again',
+          // Inside a stream the request had been accepted, and another answer may be better (D-37).
+          retryable: status === null,
+        }
       : {};
   return createFault(kind, scope, { ...more, detail, retryAfterMs });
 }

@@ -86,7 +86,9 @@ export function createOpenAiChat(
       try {
         attempt.expect(responseTimeoutMs);
         const response = await open(request, attempt.signal);
-        return await readAnswer(response, answer, attempt, scope);
+        const outcome = await readAnswer(response, answer, attempt, scope);
+        // `onDelta` itself may have been where the caller stopped.
+        return signal.aborted ? { type: 'aborted' } : outcome;
       } catch (error) {
         if (signal.aborted) return { type: 'aborted' };
         if (attempt.timedOut()) {

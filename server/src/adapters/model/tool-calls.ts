@@ -126,7 +126,8 @@ function bringsOtherArguments(slot: Slot, piece: Piece): boolean {
   return written.trim() !== '{}' && written !== piece.arguments;
 }
 
-const isWhole = (slot: Slot): boolean => isObjectText(joinArguments(slot.fragments));
+const isWhole = (slot: Slot): boolean =>
+  slot.fragments.length > 0 && isObjectText(joinArguments(slot.fragments));
 
 const isObjectText = (text: string): boolean => text.trimEnd().endsWith('}') && isRecord(parseJson(text));
 

@@ -1,0 +1,229 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
+import { describe, expect, test } from 'vitest';
+import { parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
+import {
+  createFault,
+  faultFromDescription,
+  faultFromError,
+  retryAfterOf,
+  type FaultKind,
+} from '../../../src/adapters/model/faults.ts';
+import { createOpenAiChat } from '../../../src/adapters/model/openai-chat.ts';
+import type { ModelFault } from '../../../src/ports/model.ts';
+import { createTestClock } from '../../support/clock.ts';
+import type { Step } from '../../support/scripted-provider.ts';
+import { bytes, chunk, connect, question, sse } from './harness.ts';
+
+const scope = { host: 'models.test:1', model: 'm1', secrets: ['hunter2hunter2'] };
+
+async function failing(step: Step): Promise<ModelFault> {
+  await using link = await connect();
+  const { outcome } = await link.answer(step);
+  if (outcome.type !== 'failed') throw new Error(`did not fail: ${JSON.stringify(outcome)}`);
+  return outcome;
+}
+
+describe('over HTTP', () => {
+  test.each<[number, FaultKind, boolean]>([
+    [400, 'BAD_REQUEST', false],
+    [401, 'AUTHENTICATION', false],
+    [402, 'OTHER', false],
+    [403, 'AUTHENTICATION', false],
+    [404, 'NOT_FOUND', false],
+    [408, 'TIMEOUT', true],
+    [409, 'OVERLOADED', true],
+    [413, 'BAD_REQUEST', false],
+    [422, 'BAD_REQUEST', false],
+    [425, 'OVERLOADED', true],
+    [429, 'RATE_LIMIT', true],
+    [500, 'OVERLOADED', true],
+    [503, 'OVERLOADED', true],
+    [504, 'TIMEOUT', true],
+  ])('HTTP %i is %s, retryable %s (D-37)', async (status, kind, retryable) => {
+    const fault = await failing({ status, body: { error: { message: 'Because.', type: 'x' } } });
+    expect(fault).toMatchObject({ kind, retryable, retryAfterMs: null });
+    expect(fault.message).toMatch(
+      new RegExp(`^Model "m1" at 127\\.0\\.0\\.1:\\d+ .+ \\(HTTP ${status}, Because\\); .+\\.$`),
+    );
+  });
+
+  test.each<[string, unknown]>([
+    ['an object without a wrapper', { object: 'error', message: 'said so', code: 400 }],
+    ['a list', [{ error: { message: 'said so' } }]],
+    ['a text inside', { error: 'said so' }],
+    ['a detail', { detail: 'said so' }],
+    ['plain text', 'said so'],
+  ])('what the endpoint said is told when it came as %s', async (_, body) => {
+    expect((await failing({ status: 400, body })).message).toContain('(HTTP 400, said so)');
+  });
+
+  test('a web page with a status is told by its status only', async () => {
+    const page = '<!DOCTYPE html><html><body>nginx</body></html>';
+    const fault = await failing({ status: 502, headers: { 'content-type': 'text/html' }, body: page });
+    expect(fault).toMatchObject({ kind: 'OVERLOADED', retryable: true });
+    expect(fault.message).toContain('(HTTP 502, a web page)');
+  });
+
+  test('an error body without end is cut', async () => {
+    const fault = await failing({ status: 500, body: 'x'.repeat(5_000_000) });
+    expect(fault.kind).toBe('OVERLOADED');
+    expect(fault.message.length).toBeLessThan(500);
+  });
+
+  test('Retry-After is carried, uncut: the ladder decides how long is too long', async () => {
+    const fault = await failing({ status: 429, headers: { 'retry-after': '198300' } });
+    expect(fault).toMatchObject({ kind: 'RATE_LIMIT', retryAfterMs: 198_300_000 });
+  });
+
+  test.each<[string, string, FaultKind, boolean]>([
+    ['a JSON error in a 200', JSON.stringify({ error: { message: 'no', code: 503 } }), 'OVERLOADED', true],
+    [
+      'an error object in mid-stream',
+      sse([chunk({ content: 'a' }), { choices: [], error: { code: 502, message: 'gone' } }]),
+      'OVERLOADED',
+      true,
+    ],
+    [
+      'an error event in mid-stream',
+      `${sse([chunk({ content: 'a' })], '')}event: error\ndata: {"error":{"message":"no","type":"rate_limit_error"}}\n\n`,
+      'RATE_LIMIT',
+      true,
+    ],
+    [
+      'a tool call its own server refused',
+      'event: error\ndata: {"error":{"message":"no","code":"tool_use_failed","status_code":400}}\n\n',
+      'MALFORMED',
+      true,
+    ],
+    ['a web page in a 200', '<html><body>Welcome</body></html>', 'MALFORMED', false],
+    ['an event that is not JSON', 'data: {"choices":\n\ndata: [DONE]\n\n', 'MALFORMED', true],
+    ['a body that is something else', '["a"]', 'MALFORMED', true],
+    [
+      'the end of the stream without finish reason and [DONE]',
+      sse([chunk({ content: 'half' })], ''),
+      'MALFORMED',
+      true,
+    ],
+    ['an answer of nothing', sse([chunk({ content: '' }), chunk({}, 'stop')]), 'EMPTY', true],
+    ['an answer of white space', sse([chunk({ content: '\n' }), chunk({}, 'stop')]), 'EMPTY', true],
+    ['no byte at all', '', 'MALFORMED', true],
+    ['calls announced and none made', sse([chunk({ content: '' }), chunk({}, 'tool_calls')]), 'EMPTY', true],
+    [
+      'a limit reached while thinking',
+      sse([chunk({ reasoning_content: 'hm' }), chunk({}, 'length')]),
+      'EMPTY',
+      false,
+    ],
+    ['an answer its content filter blocked', sse([chunk({}, 'content_filter')]), 'OTHER', false],
+    ['a finish reason that is an error', sse([chunk({ content: 'a' }), chunk({}, 'error')]), 'OTHER', true],
+  ])('%s is a typed fault', async (_, raw, kind, retryable) => {
+    expect(await failing(bytes(raw))).toMatchObject({ kind, retryable });
+  });
+
+  test('a connection that breaks in mid-stream is a connection fault', async () => {
+    const fault = await failing({ stream: ['half', { drop: true }] });
+    expect(fault).toMatchObject({ kind: 'CONNECTION', retryable: true });
+  });
+
+  test('an endpoint that is not there is a connection fault that names it and the reason', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const endpoint = parseEndpoint(`http://me:hunter2hunter2@127.0.0.1:${port}/v1`, undefined);
+    if (!endpoint) throw new Error('no endpoint');
+    const chat = createOpenAiChat({ clock: createTestClock() }, endpoint, 'm1');
+    const outcome = await chat.call(question, new AbortController().signal, () => undefined);
+    expect(outcome).toEqual({
+      type: 'failed',
+      kind: 'CONNECTION',
+      message:
+        `Model "m1" at 127.0.0.1:${port} could not be reached or broke the connection (ECONNREFUSED); ` +
+        'check that it is running and that OPENAI_BASE_URL is right.',
+      retryable: true,
+      retryAfterMs: null,
+    });
+  });
+});
+
+test.each([
+  "This model's maximum context length is 262144 tokens. However, you requested 0 output tokens and more.",
+  'request (60179 tokens) exceeds the available context size (60160 tokens), try increasing it',
+  'prompt is too long: 210000 tokens > 200000 maximum',
+  'input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000',
+  'The input token count (1200000) exceeds the maximum number of tokens allowed',
+])('a prompt too long is told from other refusals: %s', (message) => {
+  expect(faultFromDescription(scope, { error: { message } }, 400)).toMatchObject({
+    kind: 'CONTEXT_OVERFLOW',
+    retryable: false,
+  });
+});
+
+test('a prompt too long is told by its code alone', () => {
+  const error = { message: 'too big', code: 'context_length_exceeded' };
+  expect(faultFromDescription(scope, { error }, 400).kind).toBe('CONTEXT_OVERFLOW');
+});
+
+test.each<[string, number, FaultKind]>([
+  ['rate limit reached: 30000 tokens per minute, maximum context length 8192', 429, 'RATE_LIMIT'],
+  ['max_tokens must be <= 8192', 400, 'BAD_REQUEST'],
+])('and these are no such refusals: %s', (message, status, kind) => {
+  expect(faultFromDescription(scope, { error: { message } }, status).kind).toBe(kind);
+});
+
+test('a spent quota is not worth another try', () => {
+  const fault = faultFromDescription(scope, { error: { message: 'x', code: 'insufficient_quota' } }, 429);
+  expect(fault).toMatchObject({ kind: 'RATE_LIMIT', retryable: false });
+});
+
+test('the code of the innermost cause is what a connection fault tells', () => {
+  const cause = Object.assign(new Error('inner'), { code: 'UND_ERR_CONNECT_TIMEOUT' });
+  const timeout = Object.assign(new APIConnectionTimeoutError(), {
+    cause: new TypeError('fetch failed', { cause }),
+  });
+  expect(faultFromError(scope, timeout, 0)).toMatchObject({
+    kind: 'TIMEOUT',
+    retryable: true,
+    message: expect.stringContaining('(UND_ERR_CONNECT_TIMEOUT)'),
+  });
+  const lost = new APIConnectionError({ message: 'x', cause: new TypeError('terminated') });
+  expect(faultFromError(scope, lost, 0)).toMatchObject({ kind: 'CONNECTION', retryable: true });
+});
+
+test.each<[Record<string, string>, number | null]>([
+  [{ 'retry-after': '2' }, 2_000],
+  [{ 'retry-after': '0.5' }, 500],
+  [{ 'retry-after': '9', 'retry-after-ms': '1500' }, 1_500],
+  [{ 'retry-after': 'Wed, 21 Oct 2037 07:28:10 GMT' }, 10_000],
+  [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, 0],
+  [{ 'retry-after': 'abc' }, null],
+  [{ 'retry-after': '-5' }, null],
+  [{}, null],
+])('Retry-After %j asks to wait %s ms', (headers, ms) => {
+  expect(retryAfterOf(new Headers(headers), Date.parse('Wed, 21 Oct 2037 07:28:00 GMT'))).toBe(ms);
+});
+
+test('no sentence holds a credential, whatever the endpoint sends back', () => {
+  const detail =
+    'key hunter2hunter2 for http://me:pass@host/v1 with Bearer abcdef and sk-proj-abcdefgh***1234\n\u0007.';
+  const { message } = createFault('OTHER', scope, { detail });
+  expect(message).toBe(
+    'Model "m1" at models.test:1 failed in an unexpected way (key [hidden] for http://host/v1 with Bearer [hidden] ' +
+      'and [hidden]); try again, and look at the log of the endpoint if it stays so.',
+  );
+});
+
+test('an endpoint keeps its credentials out of everything it shows', () => {
+  const endpoint = parseEndpoint('https://me:p%40ss@models.test/v1/', undefined);
+  expect(endpoint).toEqual({
+    baseUrl: 'https://models.test/v1',
+    host: 'models.test',
+    authorization: `Basic ${Buffer.from('me:p@ss').toString('base64')}`,
+    secrets: ['p%40ss', 'p@ss', Buffer.from('me:p@ss').toString('base64')],
+  });
+  expect(parseEndpoint('https://me:x@models.test', 'sk-1')?.authorization).toBe('Bearer sk-1');
+  expect(parseEndpoint('models.test/v1', undefined)).toBeNull();
+  expect(parseEndpoint('file:///etc/passwd', undefined)).toBeNull();
+});

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { createModel, findLocalEndpoint, type ModelConfig } from '../../../src/adapters/model/index.ts';
+import type { Log } from '../../../src/ports/log.ts';
+import { createTestClock } from '../../support/clock.ts';
+import { startScriptedProvider } from '../../support/scripted-provider.ts';
+import { question } from './harness.ts';
+
+function build(config: ModelConfig, discovered?: Parameters<typeof createModel>[0]['discovered']) {
+  const lines: string[] = [];
+  const write = (fields: object, message: string): void => void lines.push(JSON.stringify([fields, message]));
+  const log: Log = { info: write, warn: write, error: write };
+  const model = createModel({ clock: createTestClock(), log, config, ...(discovered && { discovered }) });
+  const call = (alias: string) =>
+    model.call({ ...question, alias }, new AbortController().signal, () => undefined);
+  return { model, call, lines };
+}
+
+const found = { name: 'Ollama', baseUrl: 'http://127.0.0.1:11434/v1', model: 'qwen', models: ['qwen'] };
+const demo = { alias: 'demo', description: 'demo, not a language model', demo: true };
+
+test('with nothing configured and nothing found the demo is the default, and says what it is', () => {
+  expect(build({}).model.list()).toEqual([{ ...demo, isDefault: true }]);
+  // A name alone does not say where.
+  expect(build({ model: 'm' }).model.list()).toHaveLength(1);
+});
+
+test('a discovered endpoint comes before the demo, and a configured one before a discovered one', () => {
+  expect(build({}, found).model.list()).toEqual([
+    { alias: 'qwen', description: 'qwen at 127.0.0.1:11434', demo: false, isDefault: true },
+    { ...demo, isDefault: false },
+  ]);
+  const configured = build({ baseUrl: 'https://me:secret@models.test/v1', model: 'm1' }, found);
+  expect(configured.model.list()).toEqual([
+    { alias: 'm1', description: 'm1 at models.test', demo: false, isDefault: true },
+    { ...demo, isDefault: false },
+  ]);
+});
+
+test('a key alone means OpenAI', () => {
+  expect(build({ apiKey: 'sk-1', model: 'gpt' }).model.list()[0]?.description).toBe('gpt at api.openai.com');
+});
+
+test('a model that is called demo is not taken for the demo', () => {
+  const aliases = build({ baseUrl: 'http://models.test/v1', model: 'demo' })
+    .model.list()
+    .map((m) => m.alias);
+  expect(aliases).toEqual(['demo@models.test', 'demo']);
+});
+
+test('an unknown alias is a fault that names those there are', async () => {
+  const { call } = build({}, found);
+  expect(await call('gone')).toEqual({
+    type: 'failed',
+    kind: 'NOT_FOUND',
+    message: 'Model "gone" at this server is not configured; choose one of "qwen", "demo".',
+    retryable: false,
+    retryAfterMs: null,
+  });
+});
+
+test('a failure is logged by its kind, without what the endpoint said and without the key', async () => {
+  const provider = await startScriptedProvider();
+  provider.script([{ status: 401, body: { error: { message: 'bad key sk-secretsecret' } } }]);
+  const { call, lines } = build({ baseUrl: provider.url, apiKey: 'sk-secretsecret', model: 'm1' });
+  const outcome = await call('m1');
+  expect(outcome).toMatchObject({ kind: 'AUTHENTICATION' });
+  expect(JSON.stringify(outcome)).not.toContain('secret');
+  expect(lines).toEqual([
+    '[{"alias":"m1","kind":"AUTHENTICATION","retryable":false,"retryAfterMs":null},"model call failed"]',
+  ]);
+  await provider.close();
+});
+
+test('the first usual server in order that lists models is chosen, with the wanted model if it has it', async () => {
+  const [first, second] = await Promise.all([
+    startScriptedProvider({ models: ['nomic-embed-text', 'a', 'b'] }),
+    startScriptedProvider({ models: ['c'] }),
+  ]);
+  const ports = [
+    { name: 'one', port: first.port },
+    { name: 'two', port: second.port },
+  ];
+  const clock = createTestClock();
+  const found = await findLocalEndpoint({ clock }, { ports });
+  expect(found).toEqual({
+    name: 'one',
+    baseUrl: `http://127.0.0.1:${first.port}/v1`,
+    model: 'a',
+    models: ['nomic-embed-text', 'a', 'b'],
+  });
+  expect(await findLocalEndpoint({ clock }, { ports, preferredModel: 'b' })).toMatchObject({ model: 'b' });
+  await first.close();
+  expect(await findLocalEndpoint({ clock }, { ports, preferredModel: 'b' })).toMatchObject({
+    name: 'two',
+    model: 'c',
+  });
+  await second.close();
+  expect(await findLocalEndpoint({ clock }, { ports })).toBeNull();
+  expect(clock.pending).toBe(0);
+});

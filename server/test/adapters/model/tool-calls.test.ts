@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { createToolCallAssembly } from '../../../src/adapters/model/tool-calls.ts';
+
+const tools = new Set(['shell', 'read_file', 'list', 'edit_existing_file']);
+
+/** Each element is the `tool_calls` of one chunk. */
+function assemble(chunks: readonly (readonly unknown[])[]) {
+  const assembly = createToolCallAssembly(tools);
+  for (const items of chunks) assembly.add(items);
+  return assembly.finish().map((c) => [c.providerId, c.name, c.arguments]);
+}
+
+const f = (name?: string, input?: unknown) => ({
+  function: { ...(name !== undefined && { name }), ...(input !== undefined && { arguments: input }) },
+});
+
+test.each<[string, readonly (readonly unknown[])[], readonly (readonly string[])[]]>([
+  ['no index', [[{ id: 'a', ...f('shell', '{"x":1}') }]], [['a', 'shell', '{"x":1}']]],
+  [
+    'no index, two ids in one chunk',
+    [
+      [
+        { id: 'a', ...f('read_file', '{"p":1}') },
+        { id: 'b', ...f('read_file', '{"p":2}') },
+      ],
+    ],
+    [
+      ['a', 'read_file', '{"p":1}'],
+      ['b', 'read_file', '{"p":2}'],
+    ],
+  ],
+  [
+    'no index, fragments go on with the last call',
+    [[{ id: 'a', ...f('shell', '{"x"') }], [f(undefined, ':1}')], [{ id: 'b', ...f('list', '') }]],
+    [
+      ['a', 'shell', '{"x":1}'],
+      ['b', 'list', '{}'],
+    ],
+  ],
+  [
+    'one index for all calls',
+    [
+      [{ index: 0, id: 'a', ...f('shell', '{"x":1}') }],
+      [{ index: 0, id: 'b', ...f('shell', '{"x":') }],
+      [{ index: 0, ...f(undefined, '2}') }],
+    ],
+    [
+      ['a', 'shell', '{"x":1}'],
+      ['b', 'shell', '{"x":2}'],
+    ],
+  ],
+  [
+    'one index and blank ids',
+    [[{ index: 0, id: '', ...f('shell', '{"x":1}') }], [{ index: 0, id: ' ', ...f('shell', '{"x":2}') }]],
+    [
+      ['', 'shell', '{"x":1}'],
+      ['', 'shell', '{"x":2}'],
+    ],
+  ],
+  [
+    'neither index nor id, and no arguments',
+    [[f('list', '')], [f('shell', '{}')]],
+    [
+      ['', 'list', '{}'],
+      ['', 'shell', '{}'],
+    ],
+  ],
+  [
+    'neither index nor id, twice alike in one chunk',
+    [[f('list', '{}'), f('list', '{}')]],
+    [
+      ['', 'list', '{}'],
+      ['', 'list', '{}'],
+    ],
+  ],
+  [
+    'the same id at two indexes',
+    [[{ index: 0, id: 'x', ...f('shell', '{"n":1}') }], [{ index: 1, id: 'x', ...f('shell', '{"n":2}') }]],
+    [
+      ['x', 'shell', '{"n":1}'],
+      ['x', 'shell', '{"n":2}'],
+    ],
+  ],
+  [
+    'the same id without index, with other arguments',
+    [[{ id: 'x', ...f('shell', '{"n":1}') }], [{ id: 'x', ...f('shell', '{"n":2}') }]],
+    [
+      ['x', 'shell', '{"n":1}'],
+      ['x', 'shell', '{"n":2}'],
+    ],
+  ],
+  [
+    'id and name repeated in each chunk',
+    ['', '{"a"', ':1', '}'].map((part) => [{ index: 0, id: 'c', name: null, ...f('read_file', part) }]),
+    [['c', 'read_file', '{"a":1}']],
+  ],
+  [
+    'a name in fragments',
+    [
+      [{ index: 0, id: 'c', ...f('edit_ex', '') }],
+      [{ index: 0, ...f('isting_file') }],
+      [{ index: 0, ...f(undefined, '{}') }],
+    ],
+    [['c', 'edit_existing_file', '{}']],
+  ],
+  [
+    'arguments before the name',
+    [
+      [{ id: 'c', ...f(undefined, '{"a"') }],
+      [{ id: 'c', ...f(undefined, ':1}') }],
+      [{ id: 'c', ...f('list') }],
+    ],
+    [['c', 'list', '{"a":1}']],
+  ],
+  [
+    'id, name and arguments one after the other, and the name once more',
+    [[{ id: 'c' }], [f('list')], [f(undefined, '{"a":1}')], [f('list')]],
+    [['c', 'list', '{"a":1}']],
+  ],
+  [
+    'a late id',
+    [[{ index: 0, ...f('list', '{"a"') }], [{ index: 0, id: 'late', ...f(undefined, ':1}') }]],
+    [['late', 'list', '{"a":1}']],
+  ],
+  [
+    'an id that changes with each chunk',
+    [
+      [{ index: 0, id: 'r1', ...f('list', '') }],
+      [{ index: 0, id: 'r2', ...f(undefined, '{"a"') }],
+      [{ index: 0, id: 'r3', ...f(undefined, ':1}') }],
+    ],
+    [['r1', 'list', '{"a":1}']],
+  ],
+  ['arguments as an object', [[{ index: 0, id: 'c', ...f('list', { a: 1 }) }]], [['c', 'list', '{"a":1}']]],
+  ['arguments that are null', [[{ index: 0, id: 'c', ...f('list', null) }]], [['c', 'list', '{}']]],
+  [
+    'a name and an id emptied later',
+    [[{ index: 0, id: 'c', ...f('list', '{') }], [{ index: 0, id: '', ...f('', '}') }]],
+    [['c', 'list', '{}']],
+  ],
+  [
+    'the whole call sent again',
+    [[{ index: 0, id: 'c', ...f('list', '{"a":1}') }], [{ index: 0, id: 'c', ...f('list', '{"a":1}') }]],
+    [['c', 'list', '{"a":1}']],
+  ],
+  [
+    'the whole arguments once more after their fragments',
+    [
+      [{ index: 0, id: 'c', ...f('list', '{"a"') }],
+      [{ index: 0, ...f(undefined, ':1}') }],
+      [{ index: 0, ...f(undefined, '{"a":1}') }],
+    ],
+    [['c', 'list', '{"a":1}']],
+  ],
+  [
+    'arguments that grow',
+    ['{"a"', '{"a":1', '{"a":1}'].map((part) => [{ index: 0, id: 'c', ...f('list', part) }]),
+    [['c', 'list', '{"a":1}']],
+  ],
+  [
+    'an empty object before the real arguments',
+    [
+      [{ index: 0, id: 'c', ...f('list', '{}') }],
+      [{ index: 0, ...f(undefined, '{"a"') }],
+      [{ index: 0, ...f(undefined, ':1}') }],
+    ],
+    [['c', 'list', '{"a":1}']],
+  ],
+  [
+    'arguments whose fragments look like repeats and are none',
+    [[{ index: 0, id: 'c', ...f('list', '{"a":') }], [{ index: 0, ...f(undefined, '{"a":1}}') }]],
+    [['c', 'list', '{"a":{"a":1}}']],
+  ],
+  [
+    'arguments that never close, as they are',
+    [[{ index: 0, id: 'c', ...f('list', '{"a": "b') }]],
+    [['c', 'list', '{"a": "b']],
+  ],
+  [
+    'a prefix the provider puts before the name',
+    [[{ index: 0, id: 'c', ...f('functions.shell', '{}') }]],
+    [['c', 'shell', '{}']],
+  ],
+  ['a name nobody offered, as it is', [[{ index: 0, id: 'c', ...f('rm', '{}') }]], [['c', 'rm', '{}']]],
+  ['things that are no calls', [[null, 'x', 1, [], { id: 'stray' }]], []],
+])('calls are put together from %s', (_, chunks, calls) => {
+  expect(assemble(chunks)).toEqual(calls);
+});
