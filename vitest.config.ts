@@ -1,10 +1,11 @@
 /**
  * Owns: which tests are a project, and how they share the machine. Two cores are the least we build on: the pure
  * projects run first, then the ones that start databases and processes, then the browser, never side by side.
+ * Together the projects take in every `*.test.ts` there is: none falls between them.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { defaultExclude, defineConfig } from 'vitest/config';
 
 const client = new URL('client/vite.config.ts', import.meta.url);
 
@@ -17,7 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'core',
-          include: ['server/test/core/**/*.test.ts', 'schema/test/**/*.test.ts'],
+          include: ['server/test/core/**/*.test.ts', 'schema/**/*.test.ts'],
           pool: 'threads',
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
@@ -26,7 +27,7 @@ export default defineConfig({
       {
         test: {
           name: 'habits',
-          include: ['scripts/test/**/*.test.ts'],
+          include: ['scripts/**/*.test.ts'],
           pool: 'forks',
           maxWorkers: 1,
           testTimeout: 60_000,
@@ -49,7 +50,8 @@ export default defineConfig({
       {
         test: {
           name: 'server',
-          include: ['server/test/{app,adapters,transport,integration}/**/*.test.ts'],
+          include: ['server/**/*.test.ts', 'migrations/**/*.test.ts'],
+          exclude: [...defaultExclude, 'server/test/core/**'],
           globalSetup: ['server/test/support/database.ts'],
           pool: 'forks',
           maxWorkers: 2,
@@ -61,7 +63,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['e2e/specs/**/*.test.ts'],
+          include: ['e2e/**/*.test.ts'],
           globalSetup: ['e2e/global-setup.ts'],
           pool: 'forks',
           fileParallelism: false,

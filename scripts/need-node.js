@@ -5,8 +5,8 @@
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   console.error(
-    `Weir runs on Node 24 or newer, and here "node" is ${process.version} (${process.platform} ${process.arch} ` +
-      'gets no Node from our packages): install Node 24 from https://nodejs.org and try again.',
+    `Weir runs on Node 24 or newer, but "node" is ${process.version} here and the packages bring none for ` +
+      `${process.platform} ${process.arch}: install Node 24 from https://nodejs.org and try again.`,
   );
   process.exit(1);
 }

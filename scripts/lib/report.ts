@@ -28,10 +28,10 @@ interface Report {
 
 /** The projects of vitest.config.ts that must execute at least one test. (The client's are optional.) */
 const requiredProjects: Readonly<Record<string, RegExp>> = {
-  core: /^(?:server\/test\/core|schema\/test)\//,
-  habits: /^scripts\/test\//,
-  server: /^server\/test\/(?:app|adapters|transport|integration)\//,
-  e2e: /^e2e\/specs\//,
+  core: /^(?:server\/test\/core|schema)\//,
+  habits: /^scripts\//,
+  server: /^(?:server\/(?!test\/core\/)|migrations\/)/,
+  e2e: /^e2e\//,
 };
 
 /** Counts a report of a whole run. `json` is the report's text, `root` the folder its paths are shown relative to. */
