@@ -18,7 +18,7 @@ export interface CommandResult {
   readonly signal: string | null;
   /** stdout and stderr as they came, decoded as UTF-8, cut at character boundaries. */
   readonly output: string;
-  /** Set when it could not start: one sentence. */
+  /** One sentence: why it could not start, or that some of its processes could not be confirmed to have ended. */
   readonly message: string | null;
 }
 

@@ -21,6 +21,10 @@ export interface Place {
   readonly label: string;
 }
 
+/** What Linux takes. Asked before anything is made: folders of a path that is too long in the end must not be begun. */
+const maxPathBytes = 4_095;
+const maxNameBytes = 255;
+
 export async function placeInside(workspace: string, path: string): Promise<Place | Refusal> {
   const shown = `"${visibleLine(path.length > 200 ? `${path.slice(0, 200)}…` : path)}"`;
   if (path === '')
@@ -44,8 +48,18 @@ export async function placeInside(workspace: string, path: string): Promise<Plac
     `The path ${shown} goes through a symbolic link that leaves the workspace or leads nowhere. Use another path.`,
   );
 
+  const whole = join(root, fromRoot);
+  if (
+    Buffer.byteLength(whole) > maxPathBytes ||
+    whole.split(sep).some((name) => Buffer.byteLength(name) > maxNameBytes)
+  ) {
+    return refuse(
+      `The path ${shown} is too long: a name may have ${maxNameBytes} bytes, a path ${maxPathBytes}.`,
+    );
+  }
+
   const missing: string[] = [];
-  for (let part = join(root, fromRoot); ; part = dirname(part)) {
+  for (let part = whole; ; part = dirname(part)) {
     const found = await look(part);
     if ('real' in found) {
       if (!isWithin(root, found.real)) return escaping;
@@ -65,7 +79,7 @@ export async function placeInside(workspace: string, path: string): Promise<Plac
       case 'ENOTDIR':
         return refuse(`A part of ${shown} is a file, not a folder.`);
       case 'ENAMETOOLONG':
-        return refuse(`The path ${shown} is too long: a name may have 255 bytes, a path 4095.`);
+        return refuse(`The path ${shown} is too long.`);
       case 'ELOOP':
         return refuse(`The path ${shown} goes in circles through symbolic links.`);
       case 'DANGLING':

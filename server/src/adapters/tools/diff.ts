@@ -1,7 +1,7 @@
 /**
  * Owns: showing what a write would change, as a unified diff a person can read in full.
  */
-import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
+import { formatPatch, OMIT_HEADERS, structuredPatch } from 'diff';
 import { shorten, visible, visibleLine } from './visible.ts';
 
 /** Comparing two long, different texts can take for ever; then the whole is shown as replaced. */
@@ -18,23 +18,18 @@ export function unifiedDiff(
 ): string {
   if (before === after) return 'Nothing changes: the file has exactly this content.\n';
   const name = visibleLine(label);
-  const [from, to] = [before === null ? '/dev/null' : `a/${name}`, `b/${name}`];
-  const patch = structuredPatch(from, to, before ?? '', after, undefined, undefined, {
-    context: 3,
-    ...effort,
-  });
-  const body =
-    patch === undefined ? replacement(from, to, before ?? '', after) : formatPatch(patch, FILE_HEADERS_ONLY);
+  const patch = structuredPatch('', '', before ?? '', after, undefined, undefined, { context: 3, ...effort });
+  const hunks = patch === undefined ? replacement(before ?? '', after) : formatPatch(patch, OMIT_HEADERS);
+  // Headers of our own: the library quotes names as git does, in octal, which nobody reads.
+  const body = `--- ${before === null ? '/dev/null' : `a/${name}`}\n+++ b/${name}\n${hunks || '[an empty file]\n'}`;
   const cut = shorten(body, maxLength, (lines) => `[… ${lines} more lines of the diff are not shown …]`);
   return visible(cut);
 }
 
-function replacement(from: string, to: string, before: string, after: string): string {
+function replacement(before: string, after: string): string {
   const lines = (text: string): string[] => text.replace(/\n$/, '').split('\n');
   const [old, next] = [lines(before), lines(after)];
   return [
-    `--- ${from}`,
-    `+++ ${to}`,
     `[Too different to compare: all ${old.length} lines are replaced by these ${next.length}.]`,
     ...next.map((line) => `+${line}`),
     '',

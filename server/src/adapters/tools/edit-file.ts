@@ -41,7 +41,7 @@ const editing =
       return refuse('"old_text" and "new_text" are the same; there is nothing to do.');
     const at = occurrences(before, old_text);
     if (at.length === 0) return refuse(notFound(before, old_text, label));
-    const lines = linesOf(before, at.slice(0, 10));
+    const lines = [...new Set(linesOf(before, at.slice(0, 10)))];
     const where = `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${at.length > 10 ? ', …' : ''}`;
     if (at.length > 1 && !replace_all) {
       return refuse(

@@ -36,10 +36,9 @@ export async function openFile({
     const kind = kindOf(await lstat(path));
     if (kind !== 'file') return refuse(notAFile(shown, kind));
     const handle = await open(path, readOnly);
-    const stat = await handle.stat();
-    if (stat.isFile() && (await isInside(handle, root, path))) return handle;
-    await handle.close();
-    return refuse(`${shown} was replaced while it was opened. Try again.`);
+    const isRight = async (): Promise<boolean> =>
+      (await handle.stat()).isFile() && (await isInside(handle, root, path));
+    return (await keptIf(handle, isRight)) ? handle : refuse(replaced(shown));
   } catch (error) {
     return refuse(whyNot(shown, error as NodeJS.ErrnoException));
   }
@@ -58,13 +57,26 @@ export async function openFolder({
   const shown = `"${visibleLine(label)}"`;
   try {
     const handle = await open(path, readOnly | constants.O_DIRECTORY);
-    if (await isInside(handle, root, path)) return { handle, base: byDescriptor(handle) ?? path };
-    await handle.close();
-    return refuse(`${shown} was replaced while it was opened. Try again.`);
+    return (await keptIf(handle, () => isInside(handle, root, path)))
+      ? { handle, base: byDescriptor(handle) ?? path }
+      : refuse(replaced(shown));
   } catch (error) {
     return refuse(whyNot(shown, error as NodeJS.ErrnoException));
   }
 }
+
+/** Closes what is not right, also when it cannot be found out. */
+async function keptIf(handle: FileHandle, isRight: () => Promise<boolean>): Promise<boolean> {
+  let keep = false;
+  try {
+    keep = await isRight();
+  } finally {
+    if (!keep) await handle.close();
+  }
+  return keep;
+}
+
+const replaced = (shown: string): string => `${shown} was replaced while it was opened. Try again.`;
 
 const byDescriptor = (handle: FileHandle): string | null =>
   process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : null;
@@ -88,7 +100,7 @@ function notAFile(shown: string, kind: Exclude<Kind, 'file'>): string {
     case 'folder':
       return `${shown} is a folder. Use list_files to see what is in it, or name a file.`;
     case 'link':
-      return `${shown} was replaced while it was opened. Try again.`;
+      return replaced(shown);
     case 'other':
       return `${shown} is a device, a pipe or a socket, not a file with text.`;
   }
@@ -105,7 +117,7 @@ export function whyNot(shown: string, error: NodeJS.ErrnoException): string {
     case 'EPERM':
       return `The server has no permission for ${shown}.`;
     case 'ELOOP':
-      return `${shown} was replaced while it was opened. Try again.`;
+      return replaced(shown);
     case 'ENOSPC':
     case 'EDQUOT':
       return `The disk is full, so ${shown} was not written.`;

@@ -37,7 +37,7 @@ export function createReadFile(
       const lines =
         offset === undefined && limit === undefined
           ? ''
-          : `${limit ?? 'all'} lines from line ${offset ?? 1}\n`;
+          : `From line ${offset ?? 1}${limit === undefined ? '' : `, at most ${limit} lines`}\n`;
       return { preview: { kind: 'TEXT', title: visibleLine(place.label), body: lines }, basis: null };
     },
     async run({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { workspace, signal }) {

@@ -1,0 +1,309 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isWithin, placeInside } from '../../../src/adapters/tools/confine.ts';
+import { openFile } from '../../../src/adapters/tools/open-inside.ts';
+import { isRefusal } from '../../../src/adapters/tools/tool.ts';
+import { writeInside } from '../../../src/adapters/tools/write-inside.ts';
+import { createBench, type Bench } from './support.ts';
+
+/** Every tool with a path refuses it, twice: when prepared, and when run as if it had been. */
+async function expectRefused({ prepare, run }: Bench, path: string): Promise<void> {
+  const calls: [string, object][] = [
+    ['read_file', { path }],
+    ['list_files', { path }],
+    ['write_file', { path, content: 'taken over' }],
+    ['edit_file', { path, old_text: 'secret', new_text: 'taken over' }],
+  ];
+  for (const [name, args] of calls) {
+    const prepared = await prepare(name, args);
+    const basis = prepared.type === 'ready' ? prepared.basis : 'absent@x';
+    const result = await run(name, args, basis);
+    expect(result, `${name} ${path}`).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
+    expect(JSON.stringify([prepared, result])).not.toContain('secret\\n');
+  }
+}
+
+/** Nothing beside the workspace was made, changed or taken away. */
+function expectOutsideUntouched({ outside, workspace }: Bench): void {
+  expect(readdirSync(outside)).toEqual(['secret.txt']);
+  expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('secret\n');
+  expect(readdirSync(join(workspace, '..')).sort()).toEqual(['work', 'work-outside']);
+}
+
+describe('a path outside the workspace is refused', () => {
+  it.each([
+    '..',
+    '../work-outside/secret.txt',
+    '../work-outside/new.txt',
+    'a/../../work-outside/secret.txt',
+    './././../work-outside',
+    '/etc/passwd',
+    '/',
+    '/new.txt',
+    '//etc//passwd',
+    '/proc/self/environ',
+    '/dev/null',
+  ])('as %s', async (path) => {
+    const bench = createBench();
+    await expectRefused(bench, path);
+    expectOutsideUntouched(bench);
+  });
+
+  it('as the absolute path of a folder whose name begins like the workspace', async () => {
+    const bench = createBench();
+    await expectRefused(bench, join(bench.outside, 'secret.txt'));
+    expectOutsideUntouched(bench);
+  });
+
+  it('through a symbolic link: to a file, to a folder, by a chain, to nowhere', async () => {
+    const bench = createBench();
+    const { workspace, outside } = bench;
+    symlinkSync(join(outside, 'secret.txt'), join(workspace, 'file'));
+    symlinkSync(outside, join(workspace, 'folder'));
+    symlinkSync('../work-outside', join(workspace, 'relative'));
+    symlinkSync('folder', join(workspace, 'chain'));
+    symlinkSync(join(outside, 'new.txt'), join(workspace, 'nowhere'));
+    symlinkSync(join(outside, 'no', 'such'), join(workspace, 'deep'));
+    symlinkSync('circle', join(workspace, 'circle'));
+    symlinkSync('/', join(workspace, 'root'));
+    for (const path of [
+      'file',
+      'folder',
+      'folder/secret.txt',
+      'folder/new.txt',
+      'folder/a/b/new.txt',
+      'relative/secret.txt',
+      'chain/secret.txt',
+      'nowhere',
+      'deep',
+      'deep/new.txt',
+      'circle',
+      'circle/x',
+      'root/etc/passwd',
+      './folder/../folder/secret.txt',
+    ]) {
+      await expectRefused(bench, path);
+    }
+    expectOutsideUntouched(bench);
+    const told = await Promise.all(
+      ['folder/secret.txt', 'folder/no-such', 'nowhere'].map((path) => bench.prepare('read_file', { path })),
+    );
+    // The answer does not tell what is there.
+    const withoutPath = told.map((call) =>
+      call.type === 'invalid' ? call.message.replace(/"[^"]*"/, '') : '',
+    );
+    expect(new Set(withoutPath).size).toBe(1);
+  });
+
+  it('also when the workspace itself is reached by a link', async () => {
+    const bench = createBench();
+    const alias = join(bench.outside, '..', 'alias');
+    symlinkSync(bench.workspace, alias);
+    bench.files({ 'a.txt': 'a' });
+    for (const path of ['a.txt', join(alias, 'a.txt'), join(bench.workspace, 'a.txt')]) {
+      expect(await placeInside(alias, path)).toMatchObject({ label: 'a.txt' });
+    }
+    expect(await placeInside(alias, join(bench.outside, 'secret.txt'))).toHaveProperty('refused');
+    rmSync(alias);
+  });
+});
+
+describe('what is no plain file is refused', () => {
+  it('a pipe, a socket, a device by link, without waiting for it', async () => {
+    const bench = createBench();
+    execFileSync('mkfifo', [join(bench.workspace, 'pipe')]);
+    const server = createServer().listen(join(bench.workspace, 'socket'));
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    symlinkSync('/dev/zero', join(bench.workspace, 'zero'));
+    for (const path of ['pipe', 'socket', 'zero']) await expectRefused(bench, path);
+  });
+
+  it('a folder, where a file is asked for, and a file as a folder', async () => {
+    const bench = createBench();
+    bench.files({ 'folder/a.txt': 'a' });
+    for (const path of ['folder', '.']) {
+      expect(await bench.call('read_file', { path })).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
+      expect(await bench.prepare('write_file', { path, content: '' })).toMatchObject({ type: 'invalid' });
+    }
+    for (const path of ['folder/a.txt/b', 'folder/a.txt/b/c']) await expectRefused(bench, path);
+    expect(await bench.call('list_files', { path: 'folder/a.txt' })).toMatchObject({ outcome: 'ERROR' });
+  });
+
+  it('names with NUL, broken characters, or too long', async () => {
+    const bench = createBench();
+    for (const path of [
+      'a\0b',
+      '\0',
+      'a\uD800',
+      '',
+      'x'.repeat(256),
+      'a/'.repeat(3_000),
+      'x'.repeat(1_000_000),
+    ]) {
+      await expectRefused(bench, path);
+      const prepared = await bench.prepare('read_file', { path });
+      if (prepared.type === 'invalid') expect(prepared.message.length).toBeLessThan(1_000);
+    }
+    expect(readdirSync(bench.workspace)).toEqual([]);
+  });
+
+  it('but the longest name there is works', async () => {
+    const bench = createBench();
+    const path = 'x'.repeat(255);
+    expect(await bench.call('write_file', { path, content: 'a' })).toMatchObject({ outcome: 'OK' });
+    expect(readdirSync(bench.workspace)).toEqual([path]);
+  });
+});
+
+describe('links inside the workspace', () => {
+  it('are followed, named by where they lead, and stay links when their file is written', async () => {
+    const bench = createBench();
+    bench.files({ 'real/a.txt': 'one\n' });
+    symlinkSync('real', join(bench.workspace, 'way'));
+    symlinkSync('real/a.txt', join(bench.workspace, 'link.txt'));
+    expect(
+      await bench.prepare('edit_file', { path: 'way/a.txt', old_text: 'one', new_text: 'two' }),
+    ).toMatchObject({
+      preview: { title: 'real/a.txt' },
+    });
+    expect(await bench.call('write_file', { path: 'link.txt', content: 'three\n' })).toMatchObject({
+      outcome: 'OK',
+    });
+    expect(readFileSync(join(bench.workspace, 'real/a.txt'), 'utf8')).toBe('three\n');
+    expect(realpathSync(join(bench.workspace, 'link.txt'))).toBe(join(bench.workspace, 'real/a.txt'));
+  });
+
+  it('turned to another file of the same content after the approval are noticed', async () => {
+    const bench = createBench();
+    bench.files({ 'a.txt': 'same', 'b.txt': 'same' });
+    const link = join(bench.workspace, 'link');
+    symlinkSync('a.txt', link);
+    const args = { path: 'link', content: 'new' };
+    const prepared = await bench.prepare('write_file', args);
+    rmSync(link);
+    symlinkSync('b.txt', link);
+    const basis = prepared.type === 'ready' ? prepared.basis : null;
+    expect(await bench.run('write_file', args, basis)).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
+    expect(readFileSync(join(bench.workspace, 'b.txt'), 'utf8')).toBe('same');
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a link put there after the path was checked', () => {
+  it('leads no read outside: as the last name, or as a folder on the way', async () => {
+    const { workspace, outside, files } = createBench();
+    files({ 'a.txt': 'a', 'folder/secret.txt': 'mine' });
+    const file = { root: workspace, path: join(workspace, 'a.txt'), label: 'a.txt' };
+    rmSync(file.path);
+    symlinkSync(join(outside, 'secret.txt'), file.path);
+    expect(await openFile(file)).toHaveProperty('refused');
+
+    const inner = { root: workspace, path: join(workspace, 'folder/secret.txt'), label: 'folder/secret.txt' };
+    renameSync(join(workspace, 'folder'), join(workspace, 'moved'));
+    symlinkSync(outside, join(workspace, 'folder'));
+    expect(await openFile(inner)).toHaveProperty('refused');
+  });
+
+  it('leads no write outside', async () => {
+    const bench = createBench();
+    const { workspace, outside, files } = bench;
+    files({ 'folder/secret.txt': 'secret\n', 'other/x': '' });
+    const existing = await placeInside(workspace, 'folder/secret.txt');
+    const fresh = await placeInside(workspace, 'other/a/b/new.txt');
+    if (isRefusal(existing) || isRefusal(fresh)) throw new Error('both are inside');
+    for (const name of ['folder', 'other']) {
+      renameSync(join(workspace, name), join(workspace, `${name}-moved`));
+      symlinkSync(outside, join(workspace, name));
+    }
+    for (const place of [existing, fresh]) {
+      expect(await writeInside(place, Buffer.from('taken over'), 'absent@x')).toMatchObject({
+        type: 'failed',
+      });
+    }
+    // A link where a missing folder is about to be made.
+    const made = await placeInside(workspace, 'late/new.txt');
+    if (isRefusal(made)) throw new Error('it is inside');
+    symlinkSync(outside, join(workspace, 'late'));
+    expect(await writeInside(made, Buffer.from('taken over'), 'absent@late/new.txt')).toMatchObject({
+      type: 'failed',
+    });
+    expectOutsideUntouched(bench);
+  });
+});
+
+describe('whatever path is tried', () => {
+  it('what it resolves to is inside, and no write ever lands outside', async () => {
+    const bench = createBench();
+    const { workspace, outside } = bench;
+    bench.files({ 'a/b/file': 'x', 'a/file': 'x', file: 'x' });
+    symlinkSync(outside, join(workspace, 'out'));
+    symlinkSync('..', join(workspace, 'up'));
+    symlinkSync('../..', join(workspace, 'a/upup'));
+    symlinkSync('b', join(workspace, 'a/in'));
+    symlinkSync('.', join(workspace, 'here'));
+    symlinkSync('/', join(workspace, 'slash'));
+    symlinkSync('gone/far', join(workspace, 'gone'));
+    mkdirSync(join(workspace, '...'));
+    const part = fc.constantFrom(
+      ...['..', '.', '...', '', 'a', 'b', 'file', 'new', 'out', 'up', 'upup', 'in', 'here', 'slash', 'gone'],
+      ...['secret.txt', 'etc', ' ', '~', '%2e%2e', '..\\', '\u2024\u2024', basename(outside), 'work'],
+    );
+    const start = fc.constantFrom(
+      '',
+      '',
+      '',
+      '/',
+      './',
+      '../',
+      `${workspace}/`,
+      `${outside}/`,
+      `${workspace}/../`,
+    );
+    const path = fc
+      .tuple(
+        start,
+        fc.array(fc.oneof({ weight: 9, arbitrary: part }, fc.string({ maxLength: 5 })), { maxLength: 7 }),
+      )
+      .map(([first, parts]) => first + parts.join('/'));
+    let inside = 0;
+    await fc.assert(
+      fc.asyncProperty(path, async (tried) => {
+        const place = await placeInside(workspace, tried);
+        if (isRefusal(place)) return;
+        inside++;
+        expect(isWithin(workspace, realpathSync(place.nearest))).toBe(true);
+        expect(place.missing.filter((name) => ['', '.', '..'].includes(name) || name.includes('/'))).toEqual(
+          [],
+        );
+        if (place.missing.length > 0)
+          expect(existsSync(join(place.nearest, place.missing[0] as string))).toBe(false);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(inside).toBeGreaterThan(200);
+
+    await fc.assert(
+      fc.asyncProperty(path, async (tried) => {
+        await bench.call('write_file', { path: tried, content: `written to ${tried}` });
+        await bench.call('edit_file', { path: tried, old_text: 's', new_text: 'S' });
+        expectOutsideUntouched(bench);
+      }),
+      { numRuns: 300 },
+    );
+    writeFileSync(join(workspace, 'done'), '');
+  });
+});

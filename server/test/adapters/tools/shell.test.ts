@@ -1,0 +1,107 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createBench } from './support.ts';
+
+describe('the preview of a command', () => {
+  it('shows all of it, titled by its first line', async () => {
+    const command = `\n  echo one\n${'echo more\n'.repeat(1_000)}rm -rf ./build`;
+    expect(await createBench().prepare('shell', { command })).toMatchObject({
+      type: 'ready',
+      access: 'EXECUTE',
+      basis: null,
+      preview: { kind: 'COMMAND', title: 'echo one', body: command },
+    });
+  });
+
+  it('makes visible what could hide or reorder a part of it', async () => {
+    const command = 'ls\r\x1b[2Krm \u202Egpj.x\u200B \u2066a\u2028b\tc\nd';
+    expect(await createBench().prepare('shell', { command })).toMatchObject({
+      preview: {
+        title: 'ls⟨U+000D⟩⟨U+001B⟩[2Krm ⟨U+202E⟩gpj.x⟨U+200B⟩ ⟨U+2066⟩a⟨U+2028⟩b⟨U+0009⟩c',
+        body: 'ls⟨U+000D⟩⟨U+001B⟩[2Krm ⟨U+202E⟩gpj.x⟨U+200B⟩ ⟨U+2066⟩a⟨U+2028⟩b\tc\nd',
+      },
+    });
+  });
+
+  it('is refused for a NUL, a broken character, nothing, or too much', async () => {
+    const { prepare } = createBench();
+    for (const command of ['a\0b', 'a\uD800', '', 'x'.repeat(65_537)]) {
+      expect(await prepare('shell', { command })).toMatchObject({ type: 'invalid' });
+    }
+    for (const timeout_seconds of [0, 601, 1.5]) {
+      expect(await prepare('shell', { command: 'ls', timeout_seconds })).toMatchObject({ type: 'invalid' });
+    }
+  });
+});
+
+describe('the result of a command', () => {
+  it('is OK and COMMITTED for exit code 0, with live output on the way', async () => {
+    const { run, workspace } = createBench();
+    let live = '';
+    const result = await run(
+      'shell',
+      { command: 'pwd; echo err >&2' },
+      null,
+      undefined,
+      (text) => (live += text),
+    );
+    expect(result).toEqual({
+      outcome: 'OK',
+      effect: 'COMMITTED',
+      content: `${workspace}\nerr\n[exit code 0]`,
+    });
+    expect(live).toBe(`${workspace}\nerr\n`);
+  });
+
+  it('is ERROR and COMMITTED for another exit code: it ran to its end', async () => {
+    expect(await createBench().run('shell', { command: 'exit 3' }, null)).toEqual({
+      outcome: 'ERROR',
+      effect: 'COMMITTED',
+      content: '(no output)\n[exit code 3]',
+    });
+  });
+
+  it('is UNKNOWN after a timeout, a signal or a stop (D-9)', async () => {
+    const { run } = createBench();
+    expect(await run('shell', { command: 'echo a; sleep 100', timeout_seconds: 1 }, null)).toMatchObject({
+      outcome: 'ERROR',
+      effect: 'UNKNOWN',
+      content: expect.stringMatching(/^a\n\[timed out after 1 s/),
+    });
+    expect(await run('shell', { command: 'kill -9 $$' }, null)).toMatchObject({
+      outcome: 'ERROR',
+      effect: 'UNKNOWN',
+      content: '(no output)\n[ended by signal SIGKILL]',
+    });
+    const stop = new AbortController();
+    const stopped = run('shell', { command: 'echo a; sleep 100' }, null, stop.signal, () => stop.abort());
+    expect(await stopped).toMatchObject({
+      outcome: 'CANCELED',
+      effect: 'UNKNOWN',
+      content: expect.stringMatching(/^a\n\[stopped on request/),
+    });
+  });
+
+  it('is NONE for one that never started (D-9)', async () => {
+    const { run, workspace } = createBench();
+    expect(await run('shell', { command: 'touch ran' }, null, AbortSignal.abort())).toMatchObject({
+      outcome: 'CANCELED',
+      effect: 'NONE',
+    });
+    expect(readdirSync(workspace)).toEqual([]);
+    rmSync(workspace, { recursive: true });
+    expect(await run('shell', { command: 'touch ran' }, null)).toMatchObject({
+      outcome: 'ERROR',
+      effect: 'NONE',
+    });
+    mkdirSync(join(workspace));
+  });
+
+  it('says how much of a long output was cut', async () => {
+    const { run } = createBench({ maxOutputBytes: 1_000 });
+    const { content } = await run('shell', { command: 'yes | head -c 5000' }, null);
+    expect(content).toMatch(/\[… 4000 bytes of output cut …\]/);
+    expect(content.length).toBeLessThan(1_100);
+  });
+});
