@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { findBrowser } from '../find-browser.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'browser-'));
@@ -10,6 +10,10 @@ const program = join(folder, 'my-chromium');
 afterEach(() => {
   vi.unstubAllEnvs();
   rmSync(program, { force: true });
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
 });
 
 describe('finding a browser', () => {
