@@ -30,10 +30,7 @@ export interface SummaryRow {
 export interface Catalog {
   get(id: string): Promise<WorkstreamRow | null>;
   /** Newest `createdAt` first; `after` is the id of the last one seen. */
-  list(range: {
-    readonly first: number;
-    readonly after: string | null;
-  }): Promise<{
+  list(range: { readonly first: number; readonly after: string | null }): Promise<{
     readonly items: readonly SummaryRow[];
     readonly hasNext: boolean;
     readonly totalCount: number;

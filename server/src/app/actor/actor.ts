@@ -1,0 +1,226 @@
+/**
+ * Owns: one loaded workstream in this process, its only writer. Takes one input, calls `step`, publishes, hands the
+ * batch to the store lane and the effects to the performer, takes the next; it awaits nothing (D-1).
+ *
+ * Invariants: what a step accepted is published in the same turn of the event loop (D-50); a sealed or deposed actor
+ * takes no more inputs and publishes nothing more; every waiting command is answered, whatever happens (D-50).
+ */
+import { stateOf, type Author, type FeedItem, type Persistence } from 'schema/projection';
+import type { CommandKey, Command, Input, Stamp, World } from '../../core/inputs.ts';
+import { step, type Reply } from '../../core/step.ts';
+import { loadedState, type State } from '../../core/workstream/state.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Journal } from '../../ports/journal.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Model } from '../../ports/model.ts';
+import type { LoadedWorkstream } from '../../ports/ownership.ts';
+import type { Tools } from '../../ports/tools.ts';
+import type { Hub } from '../feed/hub.ts';
+import { summaryOf } from '../views/workstream.ts';
+import { createPerformer } from './perform.ts';
+import { createStoreLane, type LaneEnd } from './store-lane.ts';
+
+/** How a command's batch ended up: stored, or the actor was gone first. */
+export type Landing = 'durable' | LaneEnd | 'stopped';
+
+export type Asked =
+  | { readonly type: 'refused'; readonly reply: Extract<Reply, { type: 'refused' }> }
+  | {
+      readonly type: 'accepted';
+      readonly reply: Extract<Reply, { type: 'accepted' }>;
+      readonly landed: Promise<Landing>;
+    }
+  /** The actor takes no more inputs. */
+  | { readonly type: 'ended'; readonly landing: Exclude<Landing, 'durable'> };
+
+export interface Actor {
+  ask(by: Author, key: CommandKey, command: Command): Asked;
+  state(): State;
+  persistence(): Persistence;
+  /** Takes no more inputs, lets what was accepted be stored (within `withinMs`), and ends its work. */
+  stop(withinMs: number): Promise<void>;
+  /** Takes no more inputs and drops everything: another is the owner. */
+  depose(reason: Exclude<Landing, 'durable'>): void;
+}
+
+export interface ActorDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly journal: Journal;
+  readonly model: Model;
+  readonly tools: Tools;
+  readonly hub: Hub;
+  readonly log: Log;
+  readonly random: () => number;
+  /** Called once when the actor ends by itself. `bug`: a step threw. */
+  onEnd(reason: Exclude<Landing, 'durable'> | 'bug', detail?: string): void;
+  /** The first batch of this epoch is stored. */
+  onProgress(): void;
+}
+
+/** How long a stopping actor waits for its tools to die, milliseconds. */
+const toolGraceMs = 3_000;
+
+export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
+  const { clock, ids, hub } = deps;
+  let state = loadedState(loaded);
+  let ended: Exclude<Landing, 'durable'> | null = null;
+  let announced = '';
+  const mailbox: { readonly input: Input; readonly answer: ((reply: Reply | null) => void) | null }[] = [];
+  let draining = false;
+  /** Commands waiting for a batch to land. */
+  let waiting: { readonly batch: number; readonly resolve: (landing: Landing) => void }[] = [];
+
+  const lane = createStoreLane({
+    journal: deps.journal,
+    clock,
+    random: deps.random,
+    onStored(batch) {
+      const through = batch.expectedHead + batch.entries.length;
+      if (batch.number === 1) deps.onProgress();
+      if (ended && ended !== 'stopped') return;
+      if (batch.entries.length > 0) publish({ type: 'EntriesDurable', durableThrough: through });
+      settleWaiting((w) => w.batch <= batch.number, 'durable');
+      post({ type: 'acknowledged', epoch: state.epoch, batch: batch.number, through });
+    },
+    onEnd: (reason) => {
+      depose(reason);
+      deps.onEnd(reason);
+    },
+    onPersistence: (persistence) => publish({ type: 'PersistenceChanged', persistence }),
+  });
+
+  const performer = createPerformer({
+    model: deps.model,
+    tools: deps.tools,
+    clock,
+    log: deps.log,
+    post: (stamp: Stamp, event: World) => post({ type: 'world', stamp, event }),
+  });
+
+  function publish(item: FeedItem): void {
+    hub.publish(state.workstreamId, item);
+  }
+
+  function post(input: Input, answer: ((reply: Reply | null) => void) | null = null): void {
+    if (ended) {
+      answer?.(null);
+      return;
+    }
+    mailbox.push({ input, answer });
+    if (draining) return;
+    draining = true;
+    try {
+      for (let next = mailbox.shift(); next; next = mailbox.shift()) {
+        if (ended) next.answer?.(null);
+        else take(next.input, next.answer);
+      }
+    } catch (error) {
+      // A bug stops this actor, not the process; the registry loads it again (D-71).
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      deps.log.error({ workstream: state.workstreamId, error: detail }, 'a step threw');
+      depose('ownerLost');
+      deps.onEnd('bug', error instanceof Error ? error.message : String(error));
+    } finally {
+      draining = false;
+    }
+  }
+
+  function take(input: Input, answer: ((reply: Reply | null) => void) | null): void {
+    const at = new Date(clock.now()).toISOString();
+    const before = state.projection.revision;
+    const next = step(state, { input, at, seed: ids.random128() });
+    state = next.state;
+    for (const entry of next.entries) publish({ type: 'EntryAdmitted', entry, durable: false });
+    for (const item of next.items) publish(item);
+    if (next.batch !== null)
+      lane.push({
+        number: next.batch,
+        workstreamId: state.workstreamId,
+        incarnation: state.incarnation,
+        epoch: state.epoch,
+        expectedHead: before,
+        entries: next.entries,
+        projection: state.projection,
+        state: stateOf(state.projection),
+        receipts: next.receipts,
+      });
+    for (const effect of next.effects) performer.perform(effect);
+    if (next.entries.length > 0) announce();
+    answer?.(next.reply);
+  }
+
+  /** Tells the list, when what it shows has changed. */
+  function announce(): void {
+    const summary = summaryOf({
+      id: state.workstreamId,
+      projection: state.projection,
+      createdAt: loaded.createdAt,
+    });
+    const shown = `${summary.state}|${summary.stopping}|${summary.title}|${summary.model}`;
+    if (shown === announced) return;
+    announced = shown;
+    hub.announce(summary);
+  }
+
+  function settleWaiting(due: (w: { readonly batch: number }) => boolean, landing: Landing): void {
+    const now = waiting.filter(due);
+    waiting = waiting.filter((w) => !due(w));
+    for (const { resolve } of now) resolve(landing);
+  }
+
+  function depose(reason: Exclude<Landing, 'durable'>): void {
+    if (ended) return;
+    ended = reason;
+    lane.end();
+    void performer.end(0);
+    settleWaiting(() => true, reason);
+    publish({
+      type: 'Ended',
+      reason:
+        reason === 'gone' ? 'This workstream is gone.' : 'Another process took over; resume from the cursor.',
+      resumable: reason !== 'gone',
+    });
+  }
+
+  post({ type: 'recover' });
+
+  return {
+    ask(by, key, command) {
+      let reply: Reply | null = null;
+      let asked = false;
+      post({ type: 'command', by, key, command }, (r) => {
+        reply = r;
+        asked = true;
+      });
+      const answered = reply as Reply | null;
+      if (!asked || !answered) return { type: 'ended', landing: ended ?? 'ownerLost' };
+      if (answered.type === 'refused') return { type: 'refused', reply: answered };
+      const { batch } = answered;
+      const landed =
+        batch <= state.durableBatches
+          ? Promise.resolve<Landing>('durable')
+          : ended
+            ? Promise.resolve<Landing>(ended)
+            : new Promise<Landing>((resolve) => waiting.push({ batch, resolve }));
+      return { type: 'accepted', reply: answered, landed };
+    },
+    state: () => state,
+    persistence: () => lane.persistence(),
+    async stop(withinMs) {
+      if (ended) return;
+      ended = 'stopped';
+      let cancel = (): void => undefined;
+      const late = new Promise<void>((resolve) => {
+        cancel = clock.after(withinMs, resolve);
+      });
+      await Promise.race([lane.settled(), late]);
+      cancel();
+      lane.end();
+      settleWaiting(() => true, 'stopped');
+      await performer.end(toolGraceMs);
+    },
+    depose,
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * Owns: doing what the core asks: calling models, preparing and running tools, waiting. Outcomes come back as stamped
+ * inputs; what they mean is the core's to say.
+ *
+ * Invariants: nothing here blocks the actor; pieces of an answer and of tool output are posted per frame, not per
+ * token; an abort ends the work at once and the outcome still comes back, once.
+ */
+import { lower } from '../../core/conversation/lower.ts';
+import { systemPrompt } from '../../core/conversation/system-prompt.ts';
+import type { Deed, Effect } from '../../core/effects.ts';
+import type { Stamp, World } from '../../core/inputs.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Model } from '../../ports/model.ts';
+import type { Tools } from '../../ports/tools.ts';
+import { createFrame } from './frame.ts';
+
+export interface Performer {
+  perform(effect: Effect): void;
+  /** Aborts everything under way; resolves when it has ended or after `withinMs`. */
+  end(withinMs: number): Promise<void>;
+}
+
+export interface PerformerDeps {
+  readonly model: Model;
+  readonly tools: Tools;
+  readonly clock: Clock;
+  readonly log: Log;
+  post(stamp: Stamp, event: World): void;
+}
+
+export function createPerformer(deps: PerformerDeps): Performer {
+  const { model, tools, clock, post } = deps;
+  const aborts = new Map<string, AbortController>();
+  const underway = new Set<Promise<void>>();
+  const timers = new Set<() => void>();
+
+  /** Runs `work` under an abort handle named `id`; a throw is a bug and still ends as an outcome. */
+  function begin(
+    id: string,
+    work: (signal: AbortSignal) => Promise<void>,
+    onBug: (message: string) => void,
+  ): void {
+    const controller = new AbortController();
+    aborts.set(id, controller);
+    const done = work(controller.signal)
+      .catch((error: unknown) => {
+        deps.log.error({ id, error: String(error) }, 'a performer threw');
+        onBug(error instanceof Error ? error.message : String(error));
+      })
+      .finally(() => {
+        aborts.delete(id);
+        underway.delete(done);
+      });
+    underway.add(done);
+  }
+
+  function callModel(deed: Extract<Deed, { type: 'callModel' }>): void {
+    const { stamp, messageId } = deed;
+    const ended = (outcome: Extract<World, { type: 'modelEnded' }>['outcome']): void =>
+      post(stamp, { type: 'modelEnded', messageId, outcome });
+    begin(
+      messageId,
+      async (signal) => {
+        const text = createFrame(clock, ['text', 'reasoning'], (piece) =>
+          post(stamp, { type: 'modelDelta', messageId, ...piece }),
+        );
+        const outcome = await model.call(
+          {
+            alias: deed.alias,
+            messages: lower(systemPrompt(deed.workspace), deed.conversation),
+            tools: tools.definitions,
+          },
+          signal,
+          (delta) => text.add(delta.type, delta.text),
+        );
+        text.flush();
+        ended(outcome);
+      },
+      (message) =>
+        ended({
+          type: 'failed',
+          kind: 'OTHER',
+          message: `The model call broke: ${message}.`,
+          retryable: false,
+          retryAfterMs: null,
+        }),
+    );
+  }
+
+  function runTool(deed: Extract<Deed, { type: 'runTool' }>): void {
+    const { stamp, call, basis, workspace } = deed;
+    const { callId } = call;
+    begin(
+      callId,
+      async (signal) => {
+        const output = createFrame(clock, ['text'], ({ text }) =>
+          post(stamp, { type: 'toolOutput', callId, text }),
+        );
+        const result = await tools.run({ ...call, workspace, basis }, signal, (text) =>
+          output.add('text', text),
+        );
+        output.flush();
+        post(stamp, { type: 'toolEnded', callId, result });
+      },
+      (message) =>
+        post(stamp, {
+          type: 'toolEnded',
+          callId,
+          result: { outcome: 'ERROR', effect: 'UNKNOWN', content: `The tool broke: ${message}.` },
+        }),
+    );
+  }
+
+  function prepareCalls(effect: Extract<Effect, { type: 'prepareCalls' }>): void {
+    const { stamp, calls, workspace } = effect;
+    begin(
+      `prepare:${calls.map((call) => call.callId).join()}`,
+      async () => {
+        const prepared = await Promise.all(
+          calls.map(async (call) => ({
+            callId: call.callId,
+            prepared: await tools.prepare({ ...call, workspace }),
+          })),
+        );
+        post(stamp, { type: 'callsPrepared', calls: prepared });
+      },
+      (message) =>
+        post(stamp, {
+          type: 'callsPrepared',
+          calls: calls.map(({ callId }) => ({
+            callId,
+            prepared: { type: 'invalid', message: `This call could not be prepared: ${message}.` },
+          })),
+        }),
+    );
+  }
+
+  function wait(ms: number, then: () => void): void {
+    const cancel = clock.after(ms, () => {
+      timers.delete(cancel);
+      then();
+    });
+    timers.add(cancel);
+  }
+
+  return {
+    perform(effect) {
+      switch (effect.type) {
+        case 'callModel':
+          return callModel(effect);
+        case 'runTool':
+          return runTool(effect);
+        case 'prepareCalls':
+          return prepareCalls(effect);
+        case 'abortModel':
+          return aborts.get(effect.messageId)?.abort();
+        case 'abortTool':
+          return aborts.get(effect.callId)?.abort();
+        case 'backoff':
+          return wait(effect.ms, () =>
+            post(effect.stamp, { type: 'backoffOver', messageId: effect.messageId }),
+          );
+        case 'watchStop':
+          return wait(effect.ms, () => post(effect.stamp, { type: 'stopOverdue', turnId: effect.turnId }));
+      }
+    },
+    async end(withinMs) {
+      for (const cancel of timers) cancel();
+      for (const controller of aborts.values()) controller.abort();
+      let cancel = (): void => undefined;
+      const late = new Promise<void>((resolve) => {
+        cancel = clock.after(withinMs, resolve);
+      });
+      await Promise.race([Promise.all(underway), late]);
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,261 @@
+/**
+ * Owns: a subscriber's way into a workstream's feed, from where it left off (D-54, D-55): register for wakes → stored
+ * entries after the cursor → pending ones → Synchronized, once → overlay at offset 0 → live.
+ *
+ * Invariants: entries after the cursor come exactly once, in order, under any interleaving of commits and attaching
+ * (I9); a cursor that cannot be continued gets SnapshotRequired, never silence (I8); following never loads (D-22).
+ */
+import type { FeedEvent } from 'schema/model';
+import {
+  decodeCursor,
+  encodeCursor,
+  type Cursor,
+  type Entry,
+  type FeedItem,
+  type Overlay,
+} from 'schema/projection';
+import type { Catalog } from '../../ports/catalog.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Journal } from '../../ports/journal.ts';
+import type { Registry } from '../actor/registry.ts';
+import type { Hub } from './hub.ts';
+import { createSubscription, type Subscription } from './subscription.ts';
+
+/** Entries a subscriber may be behind before a snapshot is cheaper (D-55). */
+const maxBehind = 2_000;
+const pageSize = 200;
+/** Milliseconds between heartbeats (D-57). */
+export const heartbeatMs = 15_000;
+
+export interface FeedDeps {
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly journal: Journal;
+  readonly hub: Hub;
+  readonly clock: Clock;
+}
+
+/** A workstream as this process sees it now. */
+interface Sight {
+  readonly incarnation: string;
+  readonly epoch: number;
+  readonly revision: number;
+  readonly durableThrough: number;
+  readonly pending: readonly Entry[];
+}
+
+export async function* follow(
+  deps: FeedDeps,
+  workstreamId: string,
+  after: string | null,
+  signal: AbortSignal,
+): AsyncGenerator<FeedEvent> {
+  const { hub, registry, clock } = deps;
+  const subscription = createSubscription(() =>
+    overlayItems(registry.peek(workstreamId)?.state().overlay ?? null),
+  );
+  const leave = hub.attach(workstreamId, subscription);
+  const stop = (): void => subscription.close();
+  signal.addEventListener('abort', stop, { once: true });
+  let cancelHeartbeat = (): void => undefined;
+  try {
+    if (signal.aborted) return;
+    const sight = await see(deps, workstreamId);
+    if (!sight) {
+      yield ended('There is no such workstream.');
+      return;
+    }
+    const start = await startAt(deps, workstreamId, sight, after);
+    const at = { epoch: sight.epoch, revision: start.revision, durableThrough: sight.durableThrough };
+    const cursor = (): string => encodeCursor({ incarnation: sight.incarnation, ...at });
+    const event = (item: FeedItem): FeedEvent => ({ item, cursor: cursor() });
+    for (const item of start.items) yield event(item);
+    if (start.over) return;
+
+    for await (const entry of backlog(deps, workstreamId, sight, at.revision)) {
+      at.revision = entry.revision;
+      yield event({ type: 'EntryAdmitted', entry, durable: entry.revision <= sight.durableThrough });
+      if (signal.aborted) return;
+    }
+    yield* synchronize();
+    cancelHeartbeat = beat();
+
+    for (let item = await subscription.next(); item; item = await subscription.next()) {
+      yield* live(item);
+      if (item.type === 'Ended') return;
+    }
+
+    /** What came while the backlog was read, then the mark, then the overlay. */
+    async function* synchronize(): AsyncGenerator<FeedEvent> {
+      while (subscription.hasBuffered()) {
+        const item = await subscription.next();
+        if (!item) return;
+        yield* live(item);
+        if (item.type === 'Ended') return;
+      }
+      yield event({ type: 'Synchronized', ...at });
+      const persistence = registry.peek(workstreamId)?.persistence();
+      if (persistence && persistence.status !== 'HEALTHY')
+        yield event({ type: 'PersistenceChanged', persistence });
+      subscription.goLive();
+    }
+
+    /** Passes an item on, once, keeping count of where the subscriber is. */
+    function* live(item: FeedItem): Generator<FeedEvent> {
+      switch (item.type) {
+        case 'EntryAdmitted':
+          if (item.entry.revision <= at.revision) return;
+          if (item.entry.revision > at.revision + 1) {
+            yield event({ type: 'Ended', reason: 'A gap; resume from the cursor.', resumable: true });
+            subscription.close();
+            return;
+          }
+          at.revision = item.entry.revision;
+          break;
+        case 'EntriesDurable':
+          if (item.durableThrough <= at.durableThrough) return;
+          at.durableThrough = item.durableThrough;
+          break;
+        case 'EpochStarted':
+          if (item.epoch <= at.epoch) return;
+          at.epoch = item.epoch;
+          at.revision = Math.min(at.revision, item.from);
+          at.durableThrough = Math.max(at.durableThrough, at.revision);
+          yield event({ ...item, from: at.revision });
+          return;
+        default:
+          break;
+      }
+      yield event(item);
+    }
+
+    function beat(): () => void {
+      return clock.after(heartbeatMs, () => {
+        subscription.push({ type: 'Heartbeat', ...headOf(deps, workstreamId, at) });
+        cancelHeartbeat = beat();
+      });
+    }
+  } finally {
+    cancelHeartbeat();
+    signal.removeEventListener('abort', stop);
+    leave();
+    subscription.close();
+  }
+}
+
+const ended = (reason: string): FeedEvent => ({
+  item: { type: 'Ended', reason, resumable: false },
+  cursor: '',
+});
+
+/** The actor's own word if it is loaded here, else the stored row. */
+async function see(deps: FeedDeps, id: string): Promise<Sight | null> {
+  const state = deps.registry.peek(id)?.state();
+  if (state)
+    return {
+      incarnation: state.incarnation,
+      epoch: state.epoch,
+      revision: state.projection.revision,
+      durableThrough: state.durable.revision,
+      pending: state.pending,
+    };
+  const row = await deps.catalog.get(id);
+  return row && { ...row, durableThrough: row.revision, pending: [] };
+}
+
+const headOf = (
+  deps: FeedDeps,
+  id: string,
+  known: { readonly epoch: number; readonly revision: number; readonly durableThrough: number },
+): { readonly epoch: number; readonly revision: number; readonly durableThrough: number } => {
+  const state = deps.registry.peek(id)?.state();
+  return state
+    ? {
+        epoch: state.epoch,
+        revision: state.projection.revision,
+        durableThrough: state.durable.revision,
+      }
+    : known;
+};
+
+interface Start {
+  readonly revision: number;
+  readonly items: readonly FeedItem[];
+  readonly over: boolean;
+}
+
+/** Where this cursor goes on (D-55). */
+async function startAt(deps: FeedDeps, id: string, sight: Sight, after: string | null): Promise<Start> {
+  if (after === null) return { revision: sight.revision, items: [], over: false };
+  const refuse = (reason: string): Start => ({
+    revision: 0,
+    items: [{ type: 'SnapshotRequired', reason }],
+    over: true,
+  });
+  const cursor = decodeCursor(after);
+  if (!cursor) return refuse('This is not a cursor of this server.');
+  if (cursor.incarnation !== sight.incarnation) return refuse('The workstream was made anew.');
+  if (cursor.epoch > sight.epoch) return refuse('The cursor is of an ownership that never was.');
+  if (cursor.epoch === sight.epoch && cursor.revision > sight.revision)
+    return refuse('The cursor is ahead of the journal.');
+  const from = (await isGood(deps, id, sight, cursor))
+    ? cursor.revision
+    : await deps.journal.lastRevisionOf(id, cursor.revision, cursor.epoch);
+  if (sight.revision - from > maxBehind) return refuse(`More than ${maxBehind} entries behind.`);
+  return {
+    revision: from,
+    items: from === cursor.revision ? [] : [{ type: 'EpochStarted', epoch: sight.epoch, from }],
+    over: false,
+  };
+}
+
+/** Good iff r = 0, or e is the current epoch, or an entry is stored at r whose epoch is ≤ e. */
+async function isGood(deps: FeedDeps, id: string, sight: Sight, cursor: Cursor): Promise<boolean> {
+  if (cursor.revision === 0 || cursor.epoch === sight.epoch) return true;
+  const stored = await deps.journal.epochAt(id, cursor.revision);
+  return stored !== null && stored <= cursor.epoch;
+}
+
+/** Stored entries after `revision`, then the pending ones, each once. */
+async function* backlog(deps: FeedDeps, id: string, sight: Sight, revision: number): AsyncGenerator<Entry> {
+  let last = revision;
+  while (last < sight.durableThrough) {
+    const page = await deps.journal.read(id, { after: last, through: sight.durableThrough, limit: pageSize });
+    if (page.length === 0) break;
+    yield* page;
+    last = page.at(-1)!.revision;
+  }
+  yield* sight.pending.filter((entry) => entry.revision > last);
+}
+
+/** The open texts as chunks at offset 0. */
+function overlayItems(overlay: Overlay | null): readonly FeedItem[] {
+  if (!overlay) return [];
+  const { message, tools } = overlay;
+  const texts: readonly FeedItem[] = message
+    ? (['REASONING', 'TEXT'] as const).flatMap((channel) => {
+        const text = channel === 'TEXT' ? message.text : message.reasoning;
+        return text === ''
+          ? []
+          : [
+              {
+                type: 'StreamChunk',
+                messageId: message.id,
+                turnId: message.turnId,
+                channel,
+                offset: 0,
+                text,
+              },
+            ];
+      })
+    : [];
+  return [
+    ...texts,
+    ...Object.entries(tools).map(([callId, { offset, text }]): FeedItem => ({
+      type: 'ToolOutputChunk',
+      callId,
+      offset,
+      text,
+    })),
+  ];
+}

@@ -1,0 +1,50 @@
+/**
+ * Owns: who listens to which workstream. Attached to ids, not to actors, so that a feed outlives unloading (D-22).
+ */
+import type { FeedItem } from 'schema/projection';
+import type { WorkstreamSummaryModel } from 'schema/model';
+import type { Subscription } from './subscription.ts';
+
+export interface Hub {
+  publish(workstreamId: string, item: FeedItem): void;
+  /** Registers for wakes; the returned function leaves. */
+  attach(workstreamId: string, subscription: Subscription): () => void;
+  /** A workstream's row in the list has changed. */
+  announce(summary: WorkstreamSummaryModel): void;
+  onAnnounce(listener: (summary: WorkstreamSummaryModel) => void): () => void;
+  /** Ends every subscription of every workstream, resumably. */
+  endAll(reason: string): void;
+  /** For tests and metrics: how many subscriptions there are. */
+  size(): number;
+}
+
+export function createHub(): Hub {
+  const byId = new Map<string, Set<Subscription>>();
+  const listeners = new Set<(summary: WorkstreamSummaryModel) => void>();
+  return {
+    publish(id, item) {
+      for (const subscription of byId.get(id) ?? []) subscription.push(item);
+    },
+    attach(id, subscription) {
+      const all = byId.get(id) ?? new Set();
+      all.add(subscription);
+      byId.set(id, all);
+      return () => {
+        all.delete(subscription);
+        if (all.size === 0 && byId.get(id) === all) byId.delete(id);
+      };
+    },
+    announce(summary) {
+      for (const listener of listeners) listener(summary);
+    },
+    onAnnounce(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    endAll(reason) {
+      for (const all of byId.values())
+        for (const subscription of all) subscription.push({ type: 'Ended', reason, resumable: true });
+    },
+    size: () => [...byId.values()].reduce((sum, all) => sum + all.size, 0) + listeners.size,
+  };
+}

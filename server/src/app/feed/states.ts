@@ -1,0 +1,70 @@
+/**
+ * Owns: the live list: a snapshot, then changes, then heartbeats. A slow subscriber gets the latest of each
+ * workstream, not every one in between.
+ */
+import type { WorkstreamStateItem, WorkstreamSummaryModel } from 'schema/model';
+import type { Catalog } from '../../ports/catalog.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Registry } from '../actor/registry.ts';
+import { summaryOf } from '../views/workstream.ts';
+import { heartbeatMs } from './follow.ts';
+import type { Hub } from './hub.ts';
+
+/** Workstreams in the snapshot, newest first; the rest is paged by the list query. */
+const snapshotSize = 200;
+
+export interface StatesDeps {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly hub: Hub;
+  readonly clock: Clock;
+}
+
+export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGenerator<WorkstreamStateItem> {
+  const changed = new Map<string, WorkstreamSummaryModel>();
+  let beats = 0;
+  let wake = (): void => undefined;
+  const leave = deps.hub.onAnnounce((summary) => {
+    changed.set(summary.id, summary);
+    wake();
+  });
+  const onAbort = (): void => wake();
+  signal.addEventListener('abort', onAbort, { once: true });
+  let cancelBeat = (): void => undefined;
+  const beat = (): void => {
+    cancelBeat = deps.clock.after(heartbeatMs, () => {
+      beats = 1;
+      wake();
+      beat();
+    });
+  };
+  try {
+    const { items } = await deps.catalog.list({ first: snapshotSize, after: null });
+    if (signal.aborted) return;
+    yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
+    beat();
+    while (!signal.aborted) {
+      const next = changed.entries().next();
+      if (!next.done) {
+        const [id, workstream] = next.value;
+        changed.delete(id);
+        yield { type: 'StateChanged', workstream };
+      } else if (beats > 0) {
+        beats = 0;
+        yield { type: 'StatesHeartbeat', at: new Date(deps.clock.now()).toISOString() };
+      } else {
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    }
+  } finally {
+    cancelBeat();
+    signal.removeEventListener('abort', onAbort);
+    leave();
+  }
+}
+
+/** The actor's own word if it is loaded here: the stored row may be a batch behind. */
+export function current(registry: Registry, row: WorkstreamSummaryModel): WorkstreamSummaryModel {
+  const state = registry.peek(row.id)?.state();
+  return state ? summaryOf({ id: row.id, projection: state.projection, createdAt: row.createdAt }) : row;
+}

@@ -1,0 +1,109 @@
+/**
+ * Owns: one subscriber's buffer between the actor, which never waits, and a connection that may be slow (D-56).
+ *
+ * Invariants: entries and marks are kept in order and never dropped; when there is too much, overlay items go first
+ * and are re-based at offset 0 once the subscriber has caught up; if entries alone overflow, this subscription ends
+ * with a resumable error. No other subscriber, and not the actor, feels it (I15).
+ */
+import type { FeedItem } from 'schema/projection';
+
+/** Most items and most text (UTF-16 code units) buffered for one subscriber (D-56). */
+const maxItems = 1_000;
+const maxText = 8 * 1024 * 1024;
+
+export interface Subscription {
+  push(item: FeedItem): void;
+  /** The next item; null once closed. `overlay` gives the open texts as chunks at offset 0, for the re-base. */
+  next(): Promise<FeedItem | null>;
+  /** From now on overlay items are kept, beginning with a re-base. Before, only entries and marks are. */
+  goLive(): void;
+  /** True when something waits. */
+  hasBuffered(): boolean;
+  close(): void;
+}
+
+const isOverlay = (item: FeedItem): boolean =>
+  item.type === 'StreamChunk' || item.type === 'ToolOutputChunk' || item.type === 'StreamReset';
+
+const sizeOf = (item: FeedItem): number => {
+  if (item.type === 'StreamChunk' || item.type === 'ToolOutputChunk') return item.text.length;
+  // Entries are counted by their longest text; the rest of them is small.
+  if (item.type === 'EntryAdmitted') return 'text' in item.entry ? item.entry.text.length + 500 : 500;
+  return 50;
+};
+
+export function createSubscription(overlay: () => readonly FeedItem[]): Subscription {
+  let buffer: FeedItem[] = [];
+  let text = 0;
+  let closed = false;
+  let live = false;
+  let rebase = false;
+  let waiting: (() => void) | null = null;
+
+  function wake(): void {
+    waiting?.();
+    waiting = null;
+  }
+
+  function append(item: FeedItem): void {
+    buffer.push(item);
+    text += sizeOf(item);
+    wake();
+  }
+
+  function dropOverlay(): void {
+    buffer = buffer.filter((item) => !isOverlay(item));
+    text = buffer.reduce((sum, item) => sum + sizeOf(item), 0);
+    rebase = true;
+  }
+
+  const isFull = (): boolean => buffer.length >= maxItems || text >= maxText;
+
+  return {
+    push(item) {
+      if (closed) return;
+      if (isOverlay(item)) {
+        if (!live || rebase) return;
+        if (isFull()) return dropOverlay();
+        return append(item);
+      }
+      if (isFull()) dropOverlay();
+      if (isFull()) {
+        buffer = [];
+        append({
+          type: 'Ended',
+          reason: 'This subscriber was too slow; resume from its cursor.',
+          resumable: true,
+        });
+        live = false;
+        return;
+      }
+      append(item);
+    },
+    async next() {
+      while (buffer.length === 0 && !closed) {
+        if (live && rebase) {
+          rebase = false;
+          for (const item of overlay()) append(item);
+          continue;
+        }
+        await new Promise<void>((resolve) => (waiting = resolve));
+      }
+      const item = closed ? undefined : buffer.shift();
+      if (!item) return null;
+      text -= sizeOf(item);
+      return item;
+    },
+    goLive() {
+      live = true;
+      rebase = true;
+      wake();
+    },
+    hasBuffered: () => buffer.length > 0,
+    close() {
+      closed = true;
+      buffer = [];
+      wake();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** Owns: the open answer's chunks alone, for simple clients; state changes ride with them. */
+import type { TokenChunkModel } from 'schema/model';
+import { follow, type FeedDeps } from './follow.ts';
+import { summaryOf } from '../views/workstream.ts';
+
+export async function* tokens(
+  deps: FeedDeps,
+  workstreamId: string,
+  signal: AbortSignal,
+): AsyncGenerator<TokenChunkModel> {
+  const row = await deps.catalog.get(workstreamId);
+  if (!row) return;
+  let shown = '';
+  for await (const { item } of follow(deps, workstreamId, null, signal)) {
+    if (item.type === 'StreamChunk') {
+      const { messageId, channel, offset, text } = item;
+      yield { type: 'TextChunk', messageId, channel, offset, text };
+    }
+    const projection = deps.registry.peek(workstreamId)?.state().projection ?? row.projection;
+    const workstream = summaryOf({ id: row.id, projection, createdAt: row.createdAt });
+    const state = `${workstream.state}|${workstream.stopping}`;
+    if (state === shown) continue;
+    shown = state;
+    yield { type: 'StateChanged', workstream };
+  }
+}

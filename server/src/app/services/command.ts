@@ -1,0 +1,95 @@
+/**
+ * Owns: the way of every command on a workstream (D-60, D-61): load → look the key up → ask the actor → wait until it
+ * is durable, 5 s at most.
+ *
+ * Invariants: a repeated key answers what was recorded and does nothing; a refusal changes nothing; an acceptance says
+ * DURABLE only when its batch is stored.
+ */
+import { createHash } from 'node:crypto';
+import type { Viewer } from 'schema/model';
+import type { Durability } from 'schema/outcome';
+import type { Command } from '../../core/inputs.ts';
+import { refuse, type Acceptance, type CoreRefusal } from '../../core/refusals.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Journal, Receipt } from '../../ports/journal.ts';
+import type { Landing } from '../actor/actor.ts';
+import type { LoadRefusal, Registry } from '../actor/registry.ts';
+
+/** How long a mutation waits for the database before it answers PENDING, milliseconds (D-61). */
+const pendingAfterMs = 5_000;
+
+export interface CommandDeps {
+  readonly registry: Registry;
+  readonly journal: Journal;
+  readonly clock: Clock;
+}
+
+export type CommandOutcome =
+  | { readonly type: 'accepted'; readonly acceptance: Acceptance; readonly durability: Durability }
+  | { readonly type: 'refused'; readonly refusal: CoreRefusal | LoadRefusal };
+
+/** SHA-256 (hex) of a command's name and input; the key is not part of it. */
+export function inputHash(name: string, input: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(input)
+    .filter(([field]) => field !== 'key')
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([name, parts]))
+    .digest('hex');
+}
+
+export async function runCommand(
+  deps: CommandDeps,
+  by: Viewer,
+  input: { readonly key: string; readonly workstreamId: string },
+  command: Command,
+): Promise<CommandOutcome> {
+  const loading = await deps.registry.load(input.workstreamId);
+  if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
+  const key = {
+    scope: `${by.id}/${input.workstreamId}`,
+    key: input.key,
+    inputHash: inputHash(command.type, { ...input }),
+  };
+  let receipt: Receipt | null;
+  try {
+    receipt = await deps.journal.findReceipt(key.scope, key.key);
+  } catch {
+    return { type: 'refused', refusal: { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' } };
+  }
+  if (receipt)
+    return receipt.inputHash === key.inputHash
+      ? { type: 'accepted', acceptance: receipt.outcome as unknown as Acceptance, durability: 'DURABLE' }
+      : { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) };
+
+  const asked = loading.actor.ask({ id: by.id, name: by.name }, key, command);
+  if (asked.type === 'ended') return { type: 'refused', refusal: landingRefusal(asked.landing) };
+  if (asked.type === 'refused') return { type: 'refused', refusal: asked.reply.refusal };
+  const landing = await within(deps.clock, pendingAfterMs, asked.landed);
+  const { acceptance } = asked.reply;
+  if (landing === 'durable') return { type: 'accepted', acceptance, durability: 'DURABLE' };
+  if (landing === null) return { type: 'accepted', acceptance, durability: 'PENDING' };
+  return { type: 'refused', refusal: landingRefusal(landing) };
+}
+
+function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | LoadRefusal {
+  switch (landing) {
+    case 'ownerLost':
+      return { type: 'Rejected', code: 'OWNER_LOST' };
+    case 'gone':
+      return refuse({ code: 'WORKSTREAM_NOT_FOUND' });
+    case 'stopped':
+      return { type: 'Rejected', code: 'SHUTTING_DOWN' };
+  }
+}
+
+/** What the promise gives, or null when it takes longer. */
+async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | null> {
+  let cancel = (): void => undefined;
+  const late = new Promise<null>((resolve) => {
+    cancel = clock.after(ms, () => resolve(null));
+  });
+  const first = await Promise.race([promise, late]);
+  cancel();
+  return first;
+}

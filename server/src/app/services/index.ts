@@ -1,0 +1,69 @@
+/**
+ * Owns: the `Services` the GraphQL surface asks, put together. Order and rules are in the files beside this one.
+ */
+import type { ServerModel, ToolModel } from 'schema/model';
+import type { Services } from 'schema/services';
+import { asks } from '../../core/approvals/policy.ts';
+import type { Tools } from '../../ports/tools.ts';
+import { follow, type FeedDeps } from '../feed/follow.ts';
+import { current, states } from '../feed/states.ts';
+import { tokens as tokenChunks } from '../feed/tokens.ts';
+import { loadedModel, storedModel } from '../views/workstream.ts';
+import { decideApproval, resumeQueue, sendMessage, stopTurn } from './commands.ts';
+import { createWorkstream, type CreateDeps } from './create.ts';
+import { historyPage } from './history.ts';
+import type { Tokens } from './tokens.ts';
+
+export interface ServicesDeps extends FeedDeps, CreateDeps {
+  readonly tools: Tools;
+  readonly tokens: Tokens;
+  serverInfo(): Promise<ServerModel>;
+}
+
+export function createServices(deps: ServicesDeps): Services {
+  const { registry, catalog, tokens } = deps;
+  return {
+    workstreams: {
+      async get(id) {
+        const row = await catalog.get(id);
+        if (!row) return null;
+        const actor = registry.peek(id);
+        return actor ? loadedModel(actor.state(), row, actor.persistence()) : storedModel(row);
+      },
+      async list(range) {
+        const page = await catalog.list(range);
+        return { ...page, items: page.items.map((row) => current(registry, row)) };
+      },
+      states: (signal) => states(deps, signal),
+      create: (by, input) => createWorkstream(deps, by, input),
+    },
+    history: { page: (id, range) => historyPage(deps, id, range) },
+    feed: {
+      follow: (id, after, signal) => follow(deps, id, after, signal),
+      tokens: (id, signal) => tokenChunks(deps, id, signal),
+    },
+    messages: {
+      send: (by, input) => sendMessage(deps, by, input),
+      resumeQueue: (by, input) => resumeQueue(deps, by, input),
+    },
+    turns: { stop: (by, input) => stopTurn(deps, by, input) },
+    approvals: {
+      decide: (by, input) => decideApproval(deps, by, input),
+      list: (range) => catalog.openCycles(range),
+    },
+    tokens: {
+      list: () => tokens.list(),
+      create: (by, input) => tokens.create(by, input),
+      revoke: (by, input) => tokens.revoke(by, input),
+    },
+    models: { list: () => deps.model.list() },
+    tools: { list: () => deps.tools.definitions.map(toolModel) },
+    server: { info: () => deps.serverInfo() },
+  };
+}
+
+const toolModel = (tool: Tools['definitions'][number]): ToolModel => ({
+  name: tool.name,
+  description: tool.description,
+  asks: asks(tool.access),
+});

@@ -1,0 +1,128 @@
+/**
+ * Owns: who may come in: one-time codes, tokens, and taking them back. Secrets are handed out once and kept as
+ * SHA-256 hashes; they are 256 random bits, so a slow hash would add nothing.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { TokenModel, Viewer } from 'schema/model';
+import type {
+  Access,
+  CreateToken,
+  CreateTokenOutcome,
+  RevokeToken,
+  RevokeTokenOutcome,
+} from 'schema/services';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Journal } from '../../ports/journal.ts';
+import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import type { TokenStore } from '../../ports/token-store.ts';
+import { refusalView, storageUnavailable } from '../views/refusals.ts';
+import { inputHash } from './command.ts';
+
+/** How long the printed link can be used, milliseconds: a day, for servers started by hand and opened later. */
+export const codeTermMs = 24 * 60 * 60 * 1_000;
+/** Longest name of a token, UTF-16 code units. */
+const maxName = 100;
+
+interface TokenDeps {
+  readonly store: TokenStore;
+  readonly journal: Journal;
+  readonly ids: Ids;
+  readonly clock: Clock;
+}
+
+export interface Tokens extends Access {
+  /** A new one-time code, for the printed link. */
+  issueCode(): Promise<string>;
+  list(): Promise<readonly TokenModel[]>;
+  create(by: Viewer, input: CreateToken): Promise<CreateTokenOutcome>;
+  revoke(by: Viewer, input: RevokeToken): Promise<RevokeTokenOutcome>;
+}
+
+const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+const secretOf = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`;
+
+export function createTokens({ store, journal, ids, clock }: TokenDeps): Tokens {
+  const revocations = new Map<string, Set<() => void>>();
+
+  return {
+    async issueCode() {
+      const code = secretOf('code');
+      await store.addCode(hash(code), new Date(clock.now() + codeTermMs));
+      return code;
+    },
+    async authenticate(token) {
+      const row = await store.find(hash(token));
+      return row && { id: row.id, name: row.name, tokenId: row.id };
+    },
+    async exchange(code) {
+      const token = secretOf('weir');
+      const name = `Browser, ${new Date(clock.now()).toISOString().slice(0, 10)}`;
+      const row = await store.exchangeCode(hash(code), { id: ids.random128(), name, hash: hash(token) });
+      return row && { token };
+    },
+    onRevoked(tokenId, callback) {
+      const all = revocations.get(tokenId) ?? new Set();
+      all.add(callback);
+      revocations.set(tokenId, all);
+      return () => {
+        all.delete(callback);
+        if (all.size === 0) revocations.delete(tokenId);
+      };
+    },
+    list: () => store.list(),
+    async create(by, input) {
+      const name = input.name.trim();
+      if (name === '' || name.length > maxName)
+        return refusalView<'INVALID_INPUT'>({
+          type: 'Rejected',
+          code: 'INVALID_INPUT',
+          field: 'name',
+          problem: `A token needs a name of 1 to ${maxName} characters.`,
+        });
+      return guarded(async () => {
+        const key = { scope: by.id, key: input.key, inputHash: inputHash('createToken', { ...input }) };
+        const secret = secretOf('weir');
+        const id = ids.random128();
+        const created = await store.create(
+          { id, name, hash: hash(secret) },
+          { ...key, outcome: { tokenId: id } },
+        );
+        if (created.type === 'created')
+          return { type: 'Accepted', durability: 'DURABLE', token: created.token, secret };
+        const receipt = await journal.findReceipt(key.scope, key.key);
+        if (receipt?.inputHash !== key.inputHash)
+          return refusalView({ type: 'Rejected', code: 'KEY_REUSED' });
+        const token = (await store.list()).find((t) => t.id === receipt.outcome['tokenId']);
+        // The secret is not kept anywhere; a lost one is replaced, not recovered.
+        return token
+          ? { type: 'Accepted', durability: 'DURABLE', token, secret: null }
+          : refusalView({ type: 'Rejected', code: 'KEY_REUSED' });
+      });
+    },
+    async revoke(_by, input) {
+      return guarded(async () => {
+        const token = await store.revoke(input.tokenId);
+        if (!token)
+          return {
+            type: 'Rejected',
+            code: 'TOKEN_NOT_FOUND',
+            message: 'There is no such token; it may have been revoked long ago.',
+            retryable: false,
+          };
+        for (const callback of revocations.get(token.id) ?? []) callback();
+        revocations.delete(token.id);
+        return { type: 'Accepted', durability: 'DURABLE', token };
+      });
+    },
+  };
+}
+
+async function guarded<T>(work: () => Promise<T>): Promise<T | typeof storageUnavailable> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StorageUnavailableError) return storageUnavailable;
+    throw error;
+  }
+}

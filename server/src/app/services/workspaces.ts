@@ -1,0 +1,59 @@
+/**
+ * Owns: which folder a workstream works in: one under the allowed roots, by resolved path, or one made for it.
+ */
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+
+export interface Workspaces {
+  /** Allowed roots, absolute and resolved. */
+  readonly roots: readonly string[];
+  /** The folder to use, or why not. `null` asks for a folder of its own. */
+  choose(
+    workstreamId: string,
+    asked: string | null,
+  ): Promise<
+    | { readonly type: 'chosen'; readonly path: string }
+    | { readonly type: 'refused'; readonly problem: string }
+  >;
+}
+
+export async function createWorkspaces(options: {
+  readonly roots: readonly string[];
+  /** Where folders are made for workstreams that chose none. */
+  readonly ownRoot: string;
+}): Promise<Workspaces> {
+  const roots = await Promise.all(options.roots.map((root) => realpath(root)));
+  return {
+    roots,
+    async choose(workstreamId, asked) {
+      if (asked === null) {
+        const own = join(options.ownRoot, workstreamId);
+        await mkdir(own, { recursive: true });
+        return { type: 'chosen', path: await realpath(own) };
+      }
+      if (asked.includes('\0'))
+        return { type: 'refused', problem: 'The workspace path has a NUL character.' };
+      const first = roots[0] ?? '/';
+      const wanted = isAbsolute(asked) ? resolve(asked) : resolve(first, asked);
+      const path = await realpath(wanted).catch(() => null);
+      if (path === null)
+        return {
+          type: 'refused',
+          problem: `The folder ${wanted} does not exist. Make it first, or choose another.`,
+        };
+      if (!roots.some((root) => contains(root, path)))
+        return {
+          type: 'refused',
+          problem: `The folder ${wanted} is outside the allowed ones: ${roots.join(', ')}. Set WEIR_WORKSPACES to allow more.`,
+        };
+      return (await stat(path)).isDirectory()
+        ? { type: 'chosen', path }
+        : { type: 'refused', problem: `${wanted} is not a folder.` };
+    },
+  };
+}
+
+const contains = (root: string, path: string): boolean => {
+  const way = relative(root, path);
+  return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way));
+};

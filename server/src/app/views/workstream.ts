@@ -1,0 +1,74 @@
+/**
+ * Owns: core values as the GraphQL surface shows them.
+ */
+import type { WorkstreamModel, WorkstreamSummaryModel } from 'schema/model';
+import {
+  emptyOverlay,
+  encodeCursor,
+  isStopping,
+  stateOf,
+  type Persistence,
+  type Projection,
+} from 'schema/projection';
+import type { State } from '../../core/workstream/state.ts';
+import type { WorkstreamRow } from '../../ports/catalog.ts';
+
+/** A row of the list, from the projection. Times are ISO 8601. */
+export const summaryOf = (w: {
+  readonly id: string;
+  readonly projection: Projection;
+  readonly createdAt: string;
+}): WorkstreamSummaryModel => ({
+  id: w.id,
+  title: w.projection.configuration.title,
+  state: stateOf(w.projection),
+  stopping: isStopping(w.projection),
+  model: w.projection.configuration.model,
+  revision: w.projection.revision,
+  createdAt: w.createdAt,
+  updatedAt: w.projection.updatedAt ?? w.createdAt,
+});
+
+/** A workstream that runs here: durable and pending, overlay included, at one revision. */
+export const loadedModel = (
+  state: State,
+  row: { readonly createdAt: string; readonly owner: string | null },
+  persistence: Persistence,
+): WorkstreamModel => ({
+  id: state.workstreamId,
+  projection: state.projection,
+  durable: state.durable,
+  pending: state.pending,
+  epoch: state.epoch,
+  durableThrough: state.durable.revision,
+  state: stateOf(state.projection),
+  overlay: state.overlay,
+  persistence,
+  cursor: encodeCursor({
+    incarnation: state.incarnation,
+    epoch: state.epoch,
+    revision: state.projection.revision,
+  }),
+  owner: row.owner,
+  quarantine: null,
+  createdAt: row.createdAt,
+  updatedAt: state.projection.updatedAt ?? row.createdAt,
+});
+
+/** A workstream that runs nowhere here: what the database holds. */
+export const storedModel = (row: WorkstreamRow): WorkstreamModel => ({
+  id: row.id,
+  projection: row.projection,
+  durable: row.projection,
+  pending: [],
+  epoch: row.epoch,
+  durableThrough: row.revision,
+  state: row.quarantine === null ? stateOf(row.projection) : 'ERROR',
+  overlay: emptyOverlay,
+  persistence: { status: 'HEALTHY' },
+  cursor: encodeCursor({ incarnation: row.incarnation, epoch: row.epoch, revision: row.revision }),
+  owner: row.owner,
+  quarantine: row.quarantine,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});

@@ -1,0 +1,248 @@
+/**
+ * Owns: choosing the real thing for every port, and the order in which parts start and stop. Nothing else constructs
+ * adapters.
+ *
+ * Start: database → node's lock and session → registry → services → HTTP → live turns carry on.
+ * Stop: refuse new work → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
+ * close the database. Live turns carry on at the next start.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Persistence } from 'schema/projection';
+import { systemClock } from './adapters/clock/index.ts';
+import { systemIds } from './adapters/ids/index.ts';
+import { createLog } from './adapters/log/index.ts';
+import { createModel, findLocalEndpoint, type DiscoveredEndpoint } from './adapters/model/index.ts';
+import { createProcesses } from './adapters/process/index.ts';
+import { openStorage } from './adapters/storage/index.ts';
+import { createTools } from './adapters/tools/index.ts';
+import { createRegistry } from './app/actor/registry.ts';
+import { createHub } from './app/feed/hub.ts';
+import { createHeartbeat } from './app/rounds/heartbeat.ts';
+import { recoverLiveTurns } from './app/rounds/recovery.ts';
+import { createServices } from './app/services/index.ts';
+import { createTokens } from './app/services/tokens.ts';
+import { createWorkspaces } from './app/services/workspaces.ts';
+import type { Config } from './config.ts';
+import { startHttp } from './transport/index.ts';
+
+export interface RunningServer {
+  /** Where the client is, for example http://127.0.0.1:4000. */
+  readonly url: string;
+  /** A new link that signs in once; the code is in the fragment, which browsers never send. */
+  issueLink(): Promise<string>;
+  /** Things an operator should know. */
+  readonly warnings: readonly string[];
+  /** What serves the default model, for people. */
+  readonly model: string;
+  /** Stops in order, within 10 s; again does no harm. */
+  stop(): Promise<void>;
+  /** Resolves when this process may not go on: its session was lost. */
+  readonly lost: Promise<void>;
+}
+
+export type StartOutcome =
+  | { readonly type: 'running'; readonly server: RunningServer }
+  /** One sentence: why, and what to do. */
+  | { readonly type: 'refused'; readonly message: string };
+
+const version = '0.0.0';
+const clientDir = fileURLToPath(new URL('../../client/dist/', import.meta.url));
+/** How long accepted entries may take to be stored at stop, milliseconds. */
+const settleMs = 4_000;
+
+export async function start(config: Config, tell: (line: string) => void): Promise<StartOutcome> {
+  const log = createLog(config.logLevel);
+  const clock = systemClock;
+  const ids = systemIds;
+  mkdirSync(config.dataDir, { recursive: true });
+
+  const opened = await openStorage({
+    ...(config.databaseUrl === null
+      ? { dataDir: join(config.dataDir, 'postgres') }
+      : { databaseUrl: config.databaseUrl }),
+    progress: tell,
+  });
+  if (opened.type === 'refused') return opened;
+  const { storage } = opened;
+
+  const host = hostname();
+  const nodeId = config.node ?? stableNodeId(config.dataDir);
+  const begun = await storage.sessions.begin(nodeId, host).catch(async (error: unknown) => {
+    await storage.close();
+    throw error;
+  });
+  if (begun.type === 'busy') {
+    await storage.close();
+    return {
+      type: 'refused',
+      message: `Another Weir server with the node name "${nodeId}" is running on this database. Stop it, or set WEIR_NODE to another name.`,
+    };
+  }
+  const { session } = begun;
+
+  const discovered = await discover(config);
+  const model = createModel({ clock, log, config: config.model, discovered });
+  const processes = createProcesses({ clock });
+  const tools = createTools({ processes });
+  const hub = createHub();
+  const workspaces = await createWorkspaces({
+    roots: config.workspaceRoots,
+    ownRoot: join(config.dataDir, 'workspaces'),
+  });
+  const registry = createRegistry({
+    clock,
+    ids,
+    log,
+    hub,
+    model,
+    tools,
+    processes,
+    host,
+    journal: storage.journal,
+    ownership: storage.ownership,
+    sessionId: session.id,
+    random: Math.random,
+  });
+  const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, clock });
+  const warnings = warningsOf(config);
+  const database = await storage.describe();
+  let stopping = false;
+  const services = createServices({
+    clock,
+    ids,
+    log,
+    hub,
+    model,
+    tools,
+    registry,
+    tokens,
+    workspaces,
+    journal: storage.journal,
+    catalog: storage.catalog,
+    reservations: storage.reservations,
+    sessionId: session.id,
+    isStopping: () => stopping,
+    serverInfo: () =>
+      Promise.resolve({
+        version,
+        node: nodeId,
+        database,
+        workspaceRoots: workspaces.roots,
+        warnings,
+        persistence: worstOf(registry.loaded().map((actor) => actor.persistence())),
+      }),
+  });
+
+  let lose = (): void => undefined;
+  const lost = new Promise<void>((resolve) => (lose = resolve));
+  const heartbeat = createHeartbeat({
+    session,
+    clock,
+    log,
+    onLost() {
+      registry.deposeAll();
+      lose();
+    },
+  });
+  session.onLost(() => {
+    registry.deposeAll();
+    lose();
+  });
+
+  const http = await startHttp({
+    host: config.host,
+    port: config.port,
+    allowedHosts: config.allowedHosts,
+    services,
+    access: tokens,
+    log,
+    clientDir,
+    dev: config.dev,
+  });
+  if (http.type !== 'listening') {
+    await session.end();
+    await storage.close();
+    return { type: 'refused', message: http.message };
+  }
+  heartbeat.run();
+  void recoverLiveTurns({ ownership: storage.ownership, registry, sessionId: session.id, log }).catch(
+    (error: unknown) => log.error({ error: String(error) }, 'live turns could not be carried on'),
+  );
+
+  let stopped: Promise<void> | null = null;
+  return {
+    type: 'running',
+    server: {
+      url: http.url,
+      issueLink: async () => `${http.url}/#code=${await tokens.issueCode()}`,
+      warnings,
+      model: describeModel(model.list(), discovered),
+      lost,
+      stop: () =>
+        (stopped ??= (async () => {
+          stopping = true;
+          heartbeat.stop();
+          await registry.stop(settleMs);
+          await http.close({ reconnect: true });
+          await session.end();
+          await storage.close();
+        })()),
+    },
+  };
+}
+
+/** Looked for only when no endpoint is set. */
+const discover = (config: Config): Promise<DiscoveredEndpoint | null> =>
+  config.model.apiKey === undefined && config.model.baseUrl === undefined
+    ? findLocalEndpoint({ clock: systemClock }, { preferredModel: config.model.model })
+    : Promise.resolve(null);
+
+function describeModel(
+  models: readonly { readonly description: string; readonly demo: boolean; readonly isDefault: boolean }[],
+  discovered: DiscoveredEndpoint | null,
+): string {
+  const model = models.find((m) => m.isDefault);
+  if (!model || model.demo)
+    return 'demo, not a language model (set OPENAI_BASE_URL and WEIR_MODEL, or OPENAI_API_KEY, for a real one)';
+  return discovered ? `${model.description}, found at ${discovered.baseUrl}` : model.description;
+}
+
+function warningsOf(config: Config): readonly string[] {
+  const warnings: string[] = [];
+  if (process.getuid?.() === 0)
+    warnings.push('The server runs as root, so tools and approved commands run as root too.');
+  if (!['127.0.0.1', '::1', 'localhost'].includes(config.host))
+    warnings.push(
+      `The server listens on ${config.host}: put TLS in front of it, since tokens would cross the network in the clear.`,
+    );
+  return warnings;
+}
+
+/** Made once; a data folder is one node for ever. */
+function stableNodeId(dataDir: string): string {
+  const path = join(dataDir, 'node-id');
+  try {
+    const known = readFileSync(path, 'utf8').trim();
+    if (known !== '') return known;
+  } catch {
+    // First start of this folder.
+  }
+  const made = systemIds.random128();
+  writeFileSync(path, `${made}\n`);
+  return made;
+}
+
+const severity: Readonly<Record<Persistence['status'], number>> = {
+  HEALTHY: 0,
+  PENDING: 1,
+  RETRYING: 2,
+  CONFLICT: 3,
+};
+
+const worstOf = (all: readonly Persistence[]): Persistence =>
+  all.reduce<Persistence>((worst, p) => (severity[p.status] > severity[worst.status] ? p : worst), {
+    status: 'HEALTHY',
+  });

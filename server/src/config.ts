@@ -1,0 +1,176 @@
+/**
+ * Owns: what an operator can set, with bounds and defaults, and the text of `--help` made from the same table.
+ *
+ * Invariants: every problem is listed at once; a value that may be a secret is never repeated in a message.
+ */
+import { statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as z from 'zod';
+
+export interface Config {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Names under which a browser may reach the server, besides the loopback ones and `host`. */
+  readonly allowedHosts: readonly string[];
+  readonly databaseUrl: string | null;
+  /** Absolute path of the folder for the embedded database and own workspaces. */
+  readonly dataDir: string;
+  /** Absolute paths; a workspace must be inside one of them. */
+  readonly workspaceRoots: readonly string[];
+  /** Stable name of this node; null: kept in the data folder. */
+  readonly node: string | null;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** GraphiQL and long error messages. */
+  readonly dev: boolean;
+  readonly model: {
+    readonly apiKey: string | undefined;
+    readonly baseUrl: string | undefined;
+    readonly model: string | undefined;
+  };
+}
+
+export type ConfigOutcome =
+  | { readonly type: 'config'; readonly config: Config }
+  | { readonly type: 'help'; readonly text: string }
+  | { readonly type: 'invalid'; readonly problems: readonly string[] };
+
+const text = z.string().trim().min(1, 'is set but empty: give it a value or unset it');
+
+const url = (protocols: readonly string[], example: string) =>
+  text.refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+    message: `is not a URL like ${example}`,
+  });
+
+const list = (separator: string) =>
+  text.transform((value) =>
+    value
+      .split(separator)
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  );
+
+/** One line each: name, what it takes, what it does. The order is that of `--help`. */
+const settings = {
+  HOST: [text, '127.0.0.1', 'address to listen on'],
+  PORT: [
+    text.refine((v) => /^\d{1,5}$/.test(v) && Number(v) <= 65_535, {
+      message: 'is not a port from 0 to 65535',
+    }),
+    '4000',
+    'port to listen on; 0 takes any free one',
+  ],
+  WEIR_ALLOWED_HOSTS: [
+    list(',').refine((hosts) => hosts.every((h) => /^[a-z0-9.:[\]-]+$/i.test(h)), {
+      message: 'is not a list of host names like weir.example.org,10.0.0.5',
+    }),
+    'loopback only',
+    'further names a browser may use for this server, comma-separated',
+  ],
+  DATABASE_URL: [
+    url(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/weir'),
+    'embedded',
+    'PostgreSQL 15 or newer; without it one is run in WEIR_DATA',
+  ],
+  WEIR_DATA: [text, '.data', 'folder for the embedded database and own workspaces'],
+  WEIR_WORKSPACES: [
+    list(delimiter).refine((paths) => paths.every(isFolder), {
+      message: 'names a folder that does not exist',
+    }),
+    'the folder the server is started in',
+    `folders agents may work in, separated by "${delimiter}"`,
+  ],
+  OPENAI_API_KEY: [text, 'none', 'key of the model endpoint'],
+  OPENAI_BASE_URL: [
+    url(['http:', 'https:'], 'http://127.0.0.1:11434/v1'),
+    'OpenAI if a key is set, else a local server that answers',
+    'any endpoint compatible with OpenAI chat completions',
+  ],
+  WEIR_MODEL: [text, 'what the endpoint offers', 'name of the model at the endpoint'],
+  WEIR_NODE: [
+    text.refine((v) => /^[\w.-]{1,64}$/.test(v), {
+      message: 'may have 1 to 64 letters, digits, ".", "_", "-"',
+    }),
+    'made once, kept in WEIR_DATA',
+    'stable name of this node',
+  ],
+  LOG_LEVEL: [
+    z.enum(['debug', 'info', 'warn', 'error', 'silent'], {
+      error: 'is not one of debug, info, warn, error, silent',
+    }),
+    'info',
+    'how much the log says',
+  ],
+  NODE_ENV: [text, 'production', '"development" serves GraphiQL at /graphql'],
+} as const satisfies Readonly<Record<string, readonly [z.ZodType, string, string]>>;
+
+type Setting = keyof typeof settings;
+
+/** Reads the environment and the command line. `cwd` is where relative paths begin. */
+export function readConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  argv: readonly string[],
+  cwd: string,
+): ConfigOutcome {
+  const problems: string[] = [];
+  try {
+    const { values } = parseArgs({ args: [...argv], options: { help: { type: 'boolean', short: 'h' } } });
+    if (values.help) return { type: 'help', text: helpText() };
+  } catch (error) {
+    problems.push(`${error instanceof Error ? error.message : String(error)} See --help.`);
+  }
+  const given: Partial<Record<Setting, unknown>> = {};
+  for (const [name, [schema]] of Object.entries(settings) as [Setting, (typeof settings)[Setting]][]) {
+    const value = env[name];
+    if (value === undefined) continue;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) given[name] = parsed.data;
+    else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
+  }
+  if (problems.length > 0) return { type: 'invalid', problems };
+  return { type: 'config', config: toConfig(given as Given, cwd) };
+}
+
+type Given = { readonly [S in Setting]?: z.output<(typeof settings)[S][0]> };
+
+function toConfig(given: Given, cwd: string): Config {
+  const absolute = (path: string): string => (isAbsolute(path) ? resolve(path) : join(cwd, path));
+  return {
+    host: given.HOST ?? '127.0.0.1',
+    port: Number(given.PORT ?? 4000),
+    allowedHosts: given.WEIR_ALLOWED_HOSTS ?? [],
+    databaseUrl: given.DATABASE_URL ?? null,
+    dataDir: absolute(given.WEIR_DATA ?? '.data'),
+    workspaceRoots: (given.WEIR_WORKSPACES ?? [cwd]).map(absolute),
+    node: given.WEIR_NODE ?? null,
+    logLevel: given.LOG_LEVEL ?? 'info',
+    dev: given.NODE_ENV === 'development',
+    model: {
+      apiKey: given.OPENAI_API_KEY,
+      baseUrl: given.OPENAI_BASE_URL,
+      model: given.WEIR_MODEL,
+    },
+  };
+}
+
+function helpText(): string {
+  const width = Math.max(...Object.keys(settings).map((name) => name.length));
+  const lines = Object.entries(settings).map(
+    ([name, [, byDefault, what]]) => `  ${name.padEnd(width)}  ${what} (default: ${byDefault})`,
+  );
+  return [
+    'Weir: a self-hosted server and web client for running many tool-using agents at once.',
+    '',
+    'Usage: node server/src/main.ts [--help]',
+    '',
+    'Everything is set by environment variables:',
+    ...lines,
+    '',
+    'Exit codes: 0 stopped in order, 1 could not run, 2 bad configuration.',
+  ].join('\n');
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

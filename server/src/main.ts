@@ -1,0 +1,68 @@
+/**
+ * Owns: the process: its configuration, what it prints, its signals, its exit code.
+ */
+import { start } from './compose.ts';
+import { readConfig } from './config.ts';
+
+/** Where the person stood who gave the command: pnpm moves to the project first. */
+const cwd = process.env['INIT_CWD'] ?? process.cwd();
+/** A stop that takes longer than this is cut short, milliseconds. */
+const stopTermMs = 9_500;
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const complain = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const outcome = readConfig(process.env, process.argv.slice(2), cwd);
+if (outcome.type === 'help') {
+  print(outcome.text);
+} else if (outcome.type === 'invalid') {
+  complain('The configuration has problems:');
+  for (const problem of outcome.problems) complain(`  - ${problem}`);
+  complain('See --help for what can be set.');
+  process.exitCode = 2;
+} else {
+  await run(outcome.config);
+}
+
+async function run(config: Parameters<typeof start>[0]): Promise<void> {
+  const started = await start(config, print);
+  if (started.type === 'refused') {
+    complain(started.message);
+    process.exit(1);
+  }
+  const { server } = started;
+  for (const warning of server.warnings) print(`Warning: ${warning}`);
+  print(`Model: ${server.model}`);
+  print('');
+  print(`Weir is running. Open this link to sign in (it works once):`);
+  print(`  ${await server.issueLink()}`);
+  print('Ctrl-C stops it; everything is kept.');
+
+  let stopping = false;
+  const stop = (code: number): void => {
+    if (stopping) return;
+    stopping = true;
+    print('Stopping …');
+    const cut = setTimeout(() => {
+      complain('Stopping took too long and was cut short; nothing accepted is lost.');
+      process.exit(1);
+    }, stopTermMs);
+    cut.unref();
+    server.stop().then(
+      () => process.exit(code),
+      (error: unknown) => {
+        complain(`Stopping failed: ${String(error)}`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGINT', () => stop(0));
+  process.on('SIGTERM', () => stop(0));
+  process.on('SIGHUP', () => stop(0));
+  void server.lost.then(() => {
+    complain(
+      'This server lost its session: another one took over, or the database was away too long. Start it again.',
+    );
+    stop(1);
+  });
+}
