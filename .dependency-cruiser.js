@@ -46,7 +46,7 @@ const rooms = [
   {
     name: 'migrations-stand-alone',
     room: '^migrations/',
-    mayImport: [pkg('@mikro-orm/migrations')],
+    mayImport: [pkg('@mikro-orm/migrations'), '^url$'],
     comment:
       'Is it a change of tables, made for ever? A migration that imports living code changes when that code does.',
   },
@@ -77,10 +77,12 @@ const rooms = [
   ...adapter('process', [NODE]),
   ...adapter('bus', [NODE]),
   ...adapter('clock', [NODE]),
+  ...adapter('random', [NODE]),
   ...adapter('telemetry', [pkg('pino'), NODE]),
+  ...adapter('workspaces', [NODE]),
   {
     name: 'adapter-is-listed',
-    room: '^server/src/adapters/(?!(?:storage|model|tools|process|bus|clock|telemetry)/)',
+    room: '^server/src/adapters/(?!(?:storage|model|tools|process|bus|clock|random|telemetry|workspaces)/)',
     mayImport: [],
     comment: 'A new adapter gets a row above: its ports, core types, and its one library.',
   },

@@ -12,19 +12,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Persistence } from 'schema/projection';
 import { systemClock } from './adapters/clock/index.ts';
-import { systemIds } from './adapters/ids/index.ts';
-import { createLog } from './adapters/log/index.ts';
 import { createModel, findLocalEndpoint, type DiscoveredEndpoint } from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
+import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts';
 import { openStorage } from './adapters/storage/index.ts';
+import { createLog } from './adapters/telemetry/index.ts';
 import { createTools } from './adapters/tools/index.ts';
+import { createWorkspaces } from './adapters/workspaces/index.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { createHub } from './app/feed/hub.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
 import { recoverLiveTurns } from './app/rounds/recovery.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
-import { createWorkspaces } from './app/services/workspaces.ts';
 import type { Config } from './config.ts';
 import { startHttp } from './transport/index.ts';
 
@@ -106,13 +106,14 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     sessionId: session.id,
     random: Math.random,
   });
-  const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, clock });
+  const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
   const warnings = warningsOf(config);
   const database = await storage.describe();
   let stopping = false;
   const services = createServices({
     clock,
     ids,
+    secrets,
     log,
     hub,
     model,

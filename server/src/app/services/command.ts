@@ -5,13 +5,13 @@
  * Invariants: a repeated key answers what was recorded and does nothing; a refusal changes nothing; an acceptance says
  * DURABLE only when its batch is stored.
  */
-import { createHash } from 'node:crypto';
 import type { Viewer } from 'schema/model';
 import type { Durability } from 'schema/outcome';
 import type { Command } from '../../core/inputs.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../../core/refusals.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Journal, Receipt } from '../../ports/journal.ts';
+import type { Secrets } from '../../ports/secrets.ts';
 import type { Landing } from '../actor/actor.ts';
 import type { LoadRefusal, Registry } from '../actor/registry.ts';
 
@@ -22,20 +22,19 @@ export interface CommandDeps {
   readonly registry: Registry;
   readonly journal: Journal;
   readonly clock: Clock;
+  readonly secrets: Secrets;
 }
 
 export type CommandOutcome =
   | { readonly type: 'accepted'; readonly acceptance: Acceptance; readonly durability: Durability }
   | { readonly type: 'refused'; readonly refusal: CoreRefusal | LoadRefusal };
 
-/** SHA-256 (hex) of a command's name and input; the key is not part of it. */
-export function inputHash(name: string, input: Readonly<Record<string, unknown>>): string {
+/** Fingerprint of a command's name and input; the key is not part of it. */
+export function inputHash(secrets: Secrets, name: string, input: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(input)
     .filter(([field]) => field !== 'key')
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256')
-    .update(JSON.stringify([name, parts]))
-    .digest('hex');
+  return secrets.fingerprint(JSON.stringify([name, parts]));
 }
 
 export async function runCommand(
@@ -49,7 +48,7 @@ export async function runCommand(
   const key = {
     scope: `${by.id}/${input.workstreamId}`,
     key: input.key,
-    inputHash: inputHash(command.type, { ...input }),
+    inputHash: inputHash(deps.secrets, command.type, { ...input }),
   };
   let receipt: Receipt | null;
   try {

@@ -12,12 +12,13 @@ import type { Batch, Journal, Receipt } from '../../ports/journal.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Model } from '../../ports/model.ts';
 import type { Reservations } from '../../ports/reservations.ts';
+import type { Secrets } from '../../ports/secrets.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import type { Workspaces } from '../../ports/workspaces.ts';
 import type { Hub } from '../feed/hub.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { inputHash } from './command.ts';
-import type { Workspaces } from './workspaces.ts';
 
 /** Longest title, UTF-16 code units. */
 const maxTitle = 200;
@@ -30,6 +31,7 @@ export interface CreateDeps {
   readonly hub: Hub;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly secrets: Secrets;
   readonly log: Log;
   readonly sessionId: string;
   /** True once the server is stopping. */
@@ -45,7 +47,7 @@ export async function createWorkstream(
   const model = chooseModel(deps.model, input.model);
   const problem = titleProblem(input.title) ?? model.problem;
   if (problem) return invalid(problem.field, problem.text);
-  const key = { scope: by.id, key: input.key, inputHash: inputHash('create', { ...input }) };
+  const key = { scope: by.id, key: input.key, inputHash: inputHash(deps.secrets, 'create', { ...input }) };
   try {
     return (await repeated(deps, key)) ?? (await reserveAndPublish(deps, key, input, model.alias));
   } catch (error) {

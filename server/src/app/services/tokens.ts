@@ -2,7 +2,6 @@
  * Owns: who may come in: one-time codes, tokens, and taking them back. Secrets are handed out once and kept as
  * SHA-256 hashes; they are 256 random bits, so a slow hash would add nothing.
  */
-import { createHash, randomBytes } from 'node:crypto';
 import type { TokenModel, Viewer } from 'schema/model';
 import type {
   Access,
@@ -14,6 +13,7 @@ import type {
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Journal } from '../../ports/journal.ts';
+import type { Secrets } from '../../ports/secrets.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
@@ -28,6 +28,7 @@ interface TokenDeps {
   readonly store: TokenStore;
   readonly journal: Journal;
   readonly ids: Ids;
+  readonly secrets: Secrets;
   readonly clock: Clock;
 }
 
@@ -39,15 +40,13 @@ export interface Tokens extends Access {
   revoke(by: Viewer, input: RevokeToken): Promise<RevokeTokenOutcome>;
 }
 
-const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
-const secretOf = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`;
-
-export function createTokens({ store, journal, ids, clock }: TokenDeps): Tokens {
+export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps): Tokens {
+  const hash = (secret: string): string => secrets.fingerprint(secret);
   const revocations = new Map<string, Set<() => void>>();
 
   return {
     async issueCode() {
-      const code = secretOf('code');
+      const code = secrets.mint('code');
       await store.addCode(hash(code), new Date(clock.now() + codeTermMs));
       return code;
     },
@@ -56,7 +55,7 @@ export function createTokens({ store, journal, ids, clock }: TokenDeps): Tokens 
       return row && { id: row.id, name: row.name, tokenId: row.id };
     },
     async exchange(code) {
-      const token = secretOf('weir');
+      const token = secrets.mint('weir');
       const name = `Browser, ${new Date(clock.now()).toISOString().slice(0, 10)}`;
       const row = await store.exchangeCode(hash(code), { id: ids.random128(), name, hash: hash(token) });
       return row && { token };
@@ -81,8 +80,12 @@ export function createTokens({ store, journal, ids, clock }: TokenDeps): Tokens 
           problem: `A token needs a name of 1 to ${maxName} characters.`,
         });
       return guarded(async () => {
-        const key = { scope: by.id, key: input.key, inputHash: inputHash('createToken', { ...input }) };
-        const secret = secretOf('weir');
+        const key = {
+          scope: by.id,
+          key: input.key,
+          inputHash: inputHash(secrets, 'createToken', { ...input }),
+        };
+        const secret = secrets.mint('weir');
         const id = ids.random128();
         const created = await store.create(
           { id, name, hash: hash(secret) },

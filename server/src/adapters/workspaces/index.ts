@@ -3,19 +3,7 @@
  */
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-
-export interface Workspaces {
-  /** Allowed roots, absolute and resolved. */
-  readonly roots: readonly string[];
-  /** The folder to use, or why not. `null` asks for a folder of its own. */
-  choose(
-    workstreamId: string,
-    asked: string | null,
-  ): Promise<
-    | { readonly type: 'chosen'; readonly path: string }
-    | { readonly type: 'refused'; readonly problem: string }
-  >;
-}
+import type { Workspaces } from '../../ports/workspaces.ts';
 
 export async function createWorkspaces(options: {
   readonly roots: readonly string[];
