@@ -1,9 +1,4 @@
-/**
- * Owns: the life of one command, from spawn to a group that is gone.
- *
- * The script runs in a second shell, with its stderr joined to stdout before it starts: one pipe keeps the two in
- * the order they were written, which two pipes cannot.
- */
+/** Owns: the life of one command, from spawn to a group that is gone. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../ports/clock.ts';
@@ -12,6 +7,7 @@ import { createCappedOutput } from './capped-output.ts';
 import { endAll, graceMs } from './ending.ts';
 import { commandEnvironment } from './environment.ts';
 import { createLiveOutput } from './live-output.ts';
+import { openOutputPipe, type OutputPipe } from './output-pipe.ts';
 
 interface Deps {
   readonly clock: Clock;
@@ -23,14 +19,13 @@ export async function runCommand(
   signal: AbortSignal,
   onOutput: (text: string) => void,
 ): Promise<CommandResult> {
-  if (signal.aborted) return notStarted('It was stopped before it started.');
-  const started = await start(command);
+  const started = await start(command, signal);
   if (typeof started === 'string') return notStarted(started);
-  const { child, group, stdout } = started;
+  const { child, group, output } = started;
 
   const kept = createCappedOutput(command.maxOutputBytes, (bytes) => `[… ${bytes} bytes of output cut …]`);
   const live = createLiveOutput({ clock }, onOutput);
-  const read = readPaced({ clock }, stdout, (chunk) => {
+  const read = readPaced({ clock }, output, (chunk) => {
     kept.add(chunk);
     live.add(chunk);
   });
@@ -63,27 +58,40 @@ const notStarted = (message: string): CommandResult => ({
 interface Started {
   readonly child: ChildProcess;
   readonly group: number;
-  readonly stdout: Readable;
+  readonly output: Readable;
 }
 
 /** The running child, or one sentence why there is none. */
-async function start(command: Command): Promise<Started | string> {
+async function start(command: Command, signal: AbortSignal): Promise<Started | string> {
+  if (signal.aborted) return 'It was stopped before it started.';
+  let pipe: OutputPipe;
   try {
-    const child = spawn('/bin/sh', ['-c', 'exec /bin/sh -c "$1" 2>&1', 'sh', command.script], {
-      cwd: command.cwd,
-      env: commandEnvironment(process.env, command.callId),
-      stdio: ['ignore', 'pipe', 'ignore'],
-      detached: true,
-    });
-    if (child.pid !== undefined) {
-      // Later errors (a signal that could not be sent) change nothing for us.
-      child.on('error', () => {});
-      return { child, group: child.pid, stdout: child.stdout };
-    }
-    return await new Promise((resolve) => child.once('error', (error) => resolve(whyNot(error, command))));
+    pipe = await openOutputPipe();
   } catch (error) {
-    return whyNot(error as Error, command);
+    return `No pipe could be made for its output (${(error as NodeJS.ErrnoException).code ?? 'mkfifo failed'}).`;
   }
+  const started = signal.aborted
+    ? 'It was stopped before it started.'
+    : await spawnInto(pipe.writer, command).catch((error: Error) => whyNot(error, command));
+  pipe.closeWriter();
+  if (typeof started !== 'string') return { ...started, output: pipe.reader };
+  pipe.reader.destroy();
+  return started;
+}
+
+async function spawnInto(output: number, command: Command): Promise<Omit<Started, 'output'> | string> {
+  const child = spawn('/bin/sh', ['-c', command.script], {
+    cwd: command.cwd,
+    env: commandEnvironment(process.env, command.callId),
+    stdio: ['ignore', output, output],
+    detached: true,
+  });
+  if (child.pid === undefined) {
+    return await new Promise((resolve) => child.once('error', (error) => resolve(whyNot(error, command))));
+  }
+  // Later errors (a signal that could not be sent) change nothing for us.
+  child.on('error', () => {});
+  return { child, group: child.pid };
 }
 
 function whyNot(error: NodeJS.ErrnoException, command: Command): string {

@@ -21,7 +21,7 @@ export function unifiedDiff(
   const patch = structuredPatch('', '', before ?? '', after, undefined, undefined, { context: 3, ...effort });
   const hunks = patch === undefined ? replacement(before ?? '', after) : formatPatch(patch, OMIT_HEADERS);
   // Headers of our own: the library quotes names as git does, in octal, which nobody reads.
-  const body = `--- ${before === null ? '/dev/null' : `a/${name}`}\n+++ b/${name}\n${hunks || '[an empty file]\n'}`;
+  const body = `--- ${before === null ? '/dev/null' : `a/${name}`}\n+++ b/${name}\n${hunks.trim() === '' ? '[an empty file]\n' : hunks}`;
   const cut = shorten(body, maxLength, (lines) => `[… ${lines} more lines of the diff are not shown …]`);
   return visible(cut);
 }

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -10,6 +10,28 @@ describe('a command that runs to its end', () => {
     const result = await start(`${lines}\nexit 3`).result;
     const expected = Array.from({ length: 50 }, (_, i) => `out${i}\nerr${i}\n`).join('');
     expect(result).toEqual({ ending: 'exited', exitCode: 3, signal: null, output: expected, message: null });
+  });
+
+  it('may open /dev/stdout and /dev/stderr, as scripts do', async () => {
+    const script = 'echo a; echo b > /dev/stderr; echo c | tee /dev/stderr; echo d > /dev/stdout';
+    expect((await start(script).result).output).toBe('a\nb\nc\nc\nd\n');
+  });
+
+  it('leaves no pipe behind', async () => {
+    const own = temporaryFolder();
+    const before = process.env['TMPDIR'];
+    process.env['TMPDIR'] = own;
+    onTestFinished(() => {
+      if (before === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = before;
+    });
+    expect((await start('ls -a "$TMPDIR"', { cwd: own }).result).output).toBe('.\n..\n');
+    const descriptors = (): number => readdirSync('/dev/fd').length;
+    const open = descriptors();
+    for (let i = 0; i < 5; i++) await start('echo a').result;
+    await start('echo a', { cwd: '/no/such/folder' }).result;
+    expect(descriptors()).toBe(open);
+    expect(readdirSync(own)).toEqual([]);
   });
 
   it('runs in its folder with nothing to read', async () => {
