@@ -15,3 +15,14 @@ describe('a retry', () => {
     expect(again.effects.map((e) => e.type)).toEqual(['callModel']);
   });
 });
+
+describe('a piece of an answer', () => {
+  it('that is empty shows nothing (broke: it opened a message no follower had heard of)', () => {
+    const w = createWorld();
+    w.send('hello');
+    w.store();
+    w.piece('');
+    expect(w.state.overlay.message).toBeNull();
+    expect(w.follower.overlay).toEqual(w.state.overlay);
+  });
+});

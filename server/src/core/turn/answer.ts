@@ -21,6 +21,7 @@ export function modelDelta(
   const turn = liveTurn(projection);
   if (attempt?.messageId !== messageId || attempt.phase !== 'calling' || !turn || isLatched(turn))
     return draft;
+  if (piece.text === '' && piece.reasoning === '') return draft;
   const open = overlay.message ?? { id: messageId, turnId: turn.id, text: '', reasoning: '' };
   const message = { ...open, text: open.text + piece.text, reasoning: open.reasoning + piece.reasoning };
   const chunk = (channel: StreamChannel, offset: number, text: string): readonly FeedItem[] =>
