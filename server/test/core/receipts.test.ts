@@ -12,7 +12,7 @@ describe('a receipt', () => {
     w.declare('write_file');
     w.prepare('write');
     const decided = w.decide('APPROVED', { feedback: 'nul \0 and lone \ud800' });
-    expect(JSON.stringify(decided.receipts)).not.toMatch(/\\u0000|\\ud800/);
+    expect(JSON.stringify(decided.receipts.map((r) => r.outcome))).not.toMatch(/\\u0000|\\ud800/);
     expect(decided.reply).toMatchObject({
       acceptance: { cycle: { items: [{ decision: { feedback: 'nul \ufffd and lone \ufffd' } }] } },
     });

@@ -128,7 +128,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
   const opened = opening();
   let durable: readonly Entry[] = opened;
   let journal: readonly Entry[] = opened;
-  let receipts = new Map<string, Receipt>();
+  const receipts = new Map<string, Receipt>();
   let state = load(1);
   let follower: View = viewOf(applyEntries(emptyProjection, opened), [], 1);
   let uncommitted: StoredBatch[] = [];
@@ -228,6 +228,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     const latest = unacknowledged.at(-1);
     if (!latest) return null;
     unacknowledged = [];
+    [follower] = applyItem(follower, { type: 'EntriesDurable', durableThrough: latest.through });
     return take({
       type: 'acknowledged',
       epoch: state.epoch,
@@ -396,7 +397,6 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       for (const watcher of watchers) watcher.onEnd?.(world);
     },
   };
-  receipts = new Map();
   return world;
 }
 

@@ -1,0 +1,59 @@
+/**
+ * Owns: the laws of the core over random lives (`support/moves.ts`), one test a law (`support/laws.ts`).
+ *
+ * A failure prints fast-check's seed and path and the shortest life that breaks the law. `LAW_RUNS=5000` looks longer.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { laws } from './support/laws.ts';
+import { life, live } from './support/moves.ts';
+
+const numRuns = Number(process.env['LAW_RUNS'] ?? 100);
+
+describe('in any life of a workstream', () => {
+  it.each(Object.entries(laws))('%s', (_, watch) => {
+    fc.assert(
+      fc.property(life, (moves) => {
+        live(moves, watch());
+      }),
+      { numRuns },
+    );
+  });
+});
+
+describe('the random lives', () => {
+  it('reach what the laws are about', () => {
+    const seen = new Map<string, number>();
+    const note = (what: string): unknown => seen.set(what, (seen.get(what) ?? 0) + 1);
+    for (const moves of fc.sample(life, { numRuns: 400, seed: 7 })) {
+      live(moves, {
+        onStep: ({ timed: { input }, step: { entries, effects, reply } }) => {
+          if (reply?.type === 'refused') note(`refused ${reply.refusal.code}`);
+          for (const e of entries) {
+            note(e.kind);
+            if (e.kind === 'TURN' && e.turn.outcome) note(e.turn.outcome.reason);
+            if (e.kind === 'TURN' && e.turn.outcome?.unconfirmed.length) note('forced');
+            if (e.kind === 'RECOVERY') note(`recovery ${e.reason}`);
+            if (e.kind === 'USER' && e.source === 'FEEDBACK') note('feedback');
+          }
+          for (const e of effects) note(e.type);
+          if (input.type === 'world' && entries.length + effects.length === 0) note('without effect');
+        },
+      });
+    }
+    const rarely = wanted.filter((what) => (seen.get(what) ?? 0) < 5);
+    expect(rarely).toEqual([]);
+  });
+});
+
+/** Each of these happens at least five times in 400 lives. */
+const wanted: readonly string[] = [
+  ...['USER', 'ASSISTANT', 'TOOL', 'TOOL_STARTED', 'TOOL_SETTLED', 'APPROVAL', 'QUEUE', 'CANCELLATION'],
+  ...['DONE', 'STOPPED', 'MODEL_OVERLOADED', 'MODEL_ABORTED', 'RECOVERY_EXHAUSTED', 'forced', 'feedback'],
+  ...['recovery STOP', 'recovery APPROVAL', 'recovery TOOLS', 'recovery MODEL'],
+  ...['callModel', 'runTool', 'prepareCalls', 'abortModel', 'abortTool', 'backoff', 'watchStop'],
+  ...['KEY_REUSED', 'QUEUE_FULL', 'STALE_TURN', 'APPROVAL_GONE', 'ALREADY_DECIDED', 'ARGUMENTS_CHANGED'].map(
+    (code) => `refused ${code}`,
+  ),
+  'without effect',
+];

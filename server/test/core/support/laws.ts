@@ -1,0 +1,559 @@
+/**
+ * Owns: what must hold after every step of any life. Each law watches a life with its own eyes: what it needs to
+ * know it keeps itself, from inputs, entries and effects, so that it does not believe the state under test.
+ */
+import {
+  applyEntries,
+  emptyProjection,
+  isConversation,
+  isSettled,
+  openCycles,
+  type Entry,
+  type Projection,
+  type Turn,
+} from 'schema/projection';
+import assert from 'node:assert/strict';
+import { lower } from '../../../src/core/conversation/lower.ts';
+import type { Effect } from '../../../src/core/effects.ts';
+import { step, type Reply, type Step } from '../../../src/core/step.ts';
+import type { State } from '../../../src/core/workstream/state.ts';
+import type { Moment, Watcher, World } from './world.ts';
+
+/** A sentence, and how to watch one life for it. */
+export type Laws = Readonly<Record<string, () => Watcher>>;
+
+export const laws: Laws = {
+  'revisions are 1, 2, 3 … without gaps, across crashes (I1)': () => {
+    const check = (world: World): void => {
+      world.journal.forEach((entry, i) => assert.equal(entry.revision, i + 1));
+      assert.equal(world.state.projection.revision, world.journal.length);
+    };
+    return { onStep: ({ world }) => check(world), onCrash: check };
+  },
+
+  'the fold of the entries equals the projection after every step (I5, D-58)': () => {
+    let known: { readonly of: readonly Entry[]; readonly fold: Projection } | null = null;
+    const check = (world: World): void => {
+      const journal = world.journal;
+      const more =
+        known && journal.length >= known.of.length && journal[known.of.length - 1] === known.of.at(-1)
+          ? applyEntries(known.fold, journal.slice(known.of.length))
+          : applyEntries(emptyProjection, journal);
+      known = { of: journal, fold: more };
+      assert.deepEqual(world.state.projection, more);
+    };
+    return {
+      onStep: ({ world }) => check(world),
+      onCrash: check,
+      onEnd: (world) =>
+        assert.deepEqual(world.state.projection, applyEntries(emptyProjection, world.journal)),
+    };
+  },
+
+  'a follower of the feed knows what the actor knows, overlay included (D-50, I13)': () => ({
+    onStep: ({ world }) => {
+      assert.deepEqual(world.follower.projection, world.state.projection);
+      assert.deepEqual(world.follower.overlay, world.state.overlay);
+      assert.deepEqual(world.follower.pending, world.state.pending);
+    },
+  }),
+
+  'pending are exactly the entries above the durable mark, and the mark never runs ahead (D-50, D-53)':
+    () => ({
+      onStep: ({ world, step: { state } }) => {
+        const through = state.durable.revision;
+        assert.deepEqual(
+          state.pending,
+          world.journal.filter((e) => e.revision > through),
+        );
+        assert.ok(through <= world.durable.length, 'the mark runs ahead of the database');
+        assert.deepEqual(world.follower.base, state.durable);
+      },
+    }),
+
+  'a turn has one terminal entry, and nothing of the turn comes after it (I26, I34)': () => {
+    const check = (entries: readonly Entry[]): void => {
+      const ended = new Set<string>();
+      for (const entry of entries) {
+        if (entry.turnId !== null)
+          assert.ok(!ended.has(entry.turnId), `${entry.kind} after the end of its turn`);
+        if (entry.kind === 'TURN' && isSettled(entry.turn)) ended.add(entry.turn.id);
+      }
+    };
+    return { onCrash: (world) => check(world.journal), onEnd: (world) => check(world.journal) };
+  },
+
+  'settled is the same as having an outcome and a time, and the phase says which (I27, D-30)': () => ({
+    onStep: ({ step: { entries } }) => {
+      for (const { turn } of turnEntries(entries)) {
+        assert.equal(turn.outcome !== null, turn.settledAt !== null);
+        assert.equal(turn.outcome?.type ?? null, terminal.has(turn.phase) ? turn.phase : null);
+      }
+    },
+  }),
+
+  'one turn lives at a time, and the generation only grows (D-32)': () => {
+    let lives: Turn | null = null;
+    let highest = 0;
+    return {
+      onStep: ({ step: { entries } }) => {
+        for (const entry of entries) {
+          assert.ok(entry.generation >= highest, 'an entry of an old generation');
+          highest = entry.generation;
+        }
+        for (const { turn } of turnEntries(entries)) {
+          assert.ok(lives === null || lives.id === turn.id, 'a second turn began beside the first');
+          if (!lives) assert.ok(turn.generation >= highest);
+          if (lives && turn.generation !== lives.generation) assert.ok(turn.generation > lives.generation);
+          lives = isSettled(turn) ? null : turn;
+        }
+      },
+      onCrash: (world) => {
+        lives = null;
+        highest = 0;
+        for (const entry of world.journal) {
+          highest = Math.max(highest, entry.generation);
+          if (entry.kind === 'TURN') lives = isSettled(entry.turn) ? null : entry.turn;
+        }
+      },
+    };
+  },
+
+  'an outcome of an old claim changes nothing (D-5, I28)': () => ({
+    onStep: ({ before, timed: { input }, step: taken }) => {
+      if (input.type !== 'world') return;
+      const { turn } = before.projection;
+      const current = turn && !isSettled(turn) ? turn.generation : null;
+      if (input.stamp.epoch === before.epoch && input.stamp.generation === current) return;
+      nothingHappened(before, taken);
+    },
+  }),
+
+  'an outcome told twice is taken once (D-35)': () => {
+    const told = new Set<unknown>();
+    return {
+      onStep: ({ before, timed: { input }, step: taken }) => {
+        if (input.type !== 'world') return;
+        const { event } = input;
+        if (told.has(event)) nothingHappened(before, taken);
+        told.add(event);
+      },
+    };
+  },
+
+  'a refusal changes nothing (D-11)': () => ({
+    onStep: ({ before, step: taken }) => {
+      if (taken.reply?.type === 'refused') nothingHappened(before, taken);
+    },
+  }),
+
+  'a key tried again gives the same answer and does nothing; with another input it is refused (I18, I19, D-60)':
+    () => {
+      const answers = new Map<string, { readonly hash: string; readonly reply: Reply }>();
+      return {
+        onStep: ({ before, timed: { input }, step: taken }) => {
+          if (input.type !== 'command' || !taken.reply) return;
+          const key = `${input.key.scope}\n${input.key.key}`;
+          const known = answers.get(key);
+          if (known) {
+            nothingHappened(before, taken);
+            if (known.hash === input.key.inputHash) assert.deepEqual(taken.reply, known.reply);
+            else assert.deepEqual(codeOf(taken.reply), 'KEY_REUSED');
+          } else if (taken.reply.type === 'accepted') {
+            answers.set(key, { hash: input.key.inputHash, reply: taken.reply });
+            assert.equal(taken.receipts.length, 1);
+          }
+        },
+        // From here on the database answers for what was durable, and the rest was never accepted.
+        onCrash: () => answers.clear(),
+      };
+    },
+
+  'each declared call has exactly one TOOL entry before the model is asked again and before its turn settles (I38, D-35)':
+    () => {
+      const check = (entries: readonly Entry[]): void => {
+        const open = new Map<string, boolean>();
+        for (const entry of entries) {
+          if (entry.kind === 'ASSISTANT') {
+            assert.equal(open.size, 0, 'the model answered before its last calls were');
+            for (const call of entry.calls) {
+              assert.ok(!open.has(call.callId), 'two calls have one id');
+              open.set(call.callId, true);
+            }
+          }
+          if (entry.kind === 'TOOL') assert.ok(open.delete(entry.callId), 'a result nobody waits for');
+          if (entry.kind === 'TURN' && isSettled(entry.turn))
+            assert.equal(open.size, 0, 'a turn settled with calls unanswered');
+        }
+      };
+      return {
+        onStep: ({ world, step: { effects } }) => {
+          for (const effect of effects) {
+            if (effect.type !== 'callModel') continue;
+            check(world.journal);
+            assert.ok(allAnswered(effect.conversation), 'the model was asked with a call unanswered');
+          }
+        },
+        onEnd: (world) => check(world.journal),
+      };
+    },
+
+  'the model sees each call followed by its one result before anything else (D-34, D-35)': () => ({
+    onStep: ({ step: { effects } }) => {
+      for (const effect of effects) if (effect.type === 'callModel') wellPaired(effect.conversation);
+    },
+    onEnd: (world) => wellPaired(world.journal.filter((e) => isConversation(e.kind))),
+  }),
+
+  'no deed begins before the entries that explain it are durable (D-2, I36)': () => ({
+    onStep: ({ world, step: { effects } }) => {
+      for (const effect of effects) {
+        if (effect.type === 'callModel') {
+          const last = effect.conversation.at(-1)?.revision ?? 0;
+          assert.deepEqual(
+            effect.conversation,
+            world.durable.filter((e) => isConversation(e.kind) && e.revision <= last),
+          );
+        }
+        if (effect.type === 'runTool') {
+          const { callId } = effect.call;
+          assert.ok(
+            world.durable.some((e) => e.kind === 'ASSISTANT' && e.calls.some((c) => c.callId === callId)),
+            'its declaration is not durable',
+          );
+          assert.ok(
+            world.durable.some(
+              (e) =>
+                e.kind === 'TOOL_STARTED' &&
+                e.callId === callId &&
+                e.generation === effect.stamp.generation &&
+                e.epoch === effect.stamp.epoch,
+            ),
+            'its start is not durable under this claim',
+          );
+        }
+      }
+    },
+  }),
+
+  'a deed belongs to the live turn, and after the stop latch nothing begins (D-65, I31)': () => {
+    let latched: string | null = null;
+    return {
+      onStep: ({ step: { entries, effects, state } }) => {
+        for (const entry of entries) {
+          if (latched !== null && entry.turnId === latched)
+            assert.ok(!begins(entry), `${entry.kind} begins something after the latch`);
+          if (entry.kind === 'TURN') latched = entry.turn.phase === 'INTERRUPTING' ? entry.turn.id : null;
+        }
+        for (const effect of effects.filter(isDeed)) {
+          const { turn } = state.projection;
+          assert.ok(turn && !isSettled(turn), `${effect.type} without a live turn`);
+          assert.equal(turn.phase, 'RUNNING', `${effect.type} after the latch`);
+          assert.deepEqual(effect.stamp, { epoch: state.epoch, generation: turn.generation });
+        }
+      },
+      onCrash: (world) => {
+        const { turn } = world.state.projection;
+        latched = turn?.phase === 'INTERRUPTING' ? turn.id : null;
+      },
+    };
+  },
+
+  'an open approval belongs to the live turn, which is not stopping (I42)': () => ({
+    onStep: ({ step: { state } }) => {
+      const { turn } = state.projection;
+      for (const cycle of openCycles(state.projection)) {
+        assert.equal(cycle.turnId, turn?.id);
+        assert.equal(turn?.phase, 'RUNNING');
+      }
+    },
+  }),
+
+  'the first decision on a call stays (I39)': () => {
+    const decisions = new Map<string, unknown>();
+    return {
+      onStep: ({ step: { entries } }) => {
+        for (const entry of entries) {
+          if (entry.kind !== 'APPROVAL') continue;
+          for (const { callId, decision } of entry.cycle.items) {
+            if (decisions.has(callId)) assert.deepEqual(decision, decisions.get(callId));
+            if (decision) decisions.set(callId, decision);
+          }
+        }
+      },
+      onCrash: (world) => {
+        decisions.clear();
+        for (const entry of world.journal)
+          if (entry.kind === 'APPROVAL')
+            for (const { callId, decision } of entry.cycle.items)
+              if (decision) decisions.set(callId, decision);
+      },
+    };
+  },
+
+  'what changes anything runs only after a person approved these very arguments (I40, I45)': () => {
+    const answered = new Set<string>();
+    const hashes = new Map<string, string>();
+    return {
+      onStep: ({ before, world, timed: { input }, step: { effects } }) => {
+        if (input.type === 'world' && input.event.type === 'callsPrepared') {
+          const { epoch, generation } = input.stamp;
+          const current = epoch === before.epoch && generation === before.projection.turn?.generation;
+          for (const { callId, prepared } of current ? input.event.calls : []) {
+            // The first answer under a claim is the one that counts.
+            const once = `${epoch} ${generation} ${callId}`;
+            if (answered.has(once)) continue;
+            answered.add(once);
+            if (prepared.type === 'ready' && prepared.access !== 'READ')
+              hashes.set(callId, prepared.argumentsHash);
+            else hashes.delete(callId);
+          }
+        }
+        for (const effect of effects) {
+          if (effect.type !== 'runTool' || !hashes.has(effect.call.callId)) continue;
+          const item = world.durable
+            .flatMap((e) => (e.kind === 'APPROVAL' ? e.cycle.items : []))
+            .findLast((i) => i.callId === effect.call.callId);
+          assert.equal(item?.decision?.verdict, 'APPROVED');
+          assert.equal(item.argumentsHash, hashes.get(effect.call.callId));
+          assert.equal(effect.basis, item.basis);
+        }
+      },
+    };
+  },
+
+  'no call is run twice, across crashes too (I37)': () => {
+    const run = new Set<string>();
+    return {
+      onStep: ({ step: { effects } }) => {
+        for (const effect of effects) {
+          if (effect.type !== 'runTool') continue;
+          assert.ok(!run.has(effect.call.callId), 'run again');
+          run.add(effect.call.callId);
+        }
+      },
+    };
+  },
+
+  'at most four calls of a turn run at once (D-34)': () => ({
+    onStep: ({ world, step: { state } }) => {
+      const { turn } = state.projection;
+      const now = world.running.filter(
+        ({ stamp }) => stamp.epoch === state.epoch && stamp.generation === turn?.generation,
+      );
+      assert.ok(now.length <= 4, `${now.length} run`);
+    },
+  }),
+
+  'every accepted message is in exactly one place: said or queued; a crash loses none that was durable (I21, D-63)':
+    () => {
+      const accepted = new Map<string, number>();
+      const check = (world: World): void => {
+        const said = world.journal.flatMap((e) =>
+          e.kind === 'USER' && e.source === 'MESSAGE' ? marksIn(e.text) : [],
+        );
+        const queued = world.state.projection.queue.items.flatMap((i) => marksIn(i.text));
+        assert.deepEqual([...said, ...queued].sort(), [...accepted.keys()].sort());
+      };
+      return {
+        onStep: ({ world, timed: { input }, step: taken }) => {
+          if (
+            input.type === 'command' &&
+            input.command.type === 'send' &&
+            taken.reply?.type === 'accepted' &&
+            taken.batch !== null
+          )
+            for (const m of marksIn(input.command.text)) accepted.set(m, taken.state.projection.revision);
+          if (taken.entries.length > 0) check(world);
+        },
+        onCrash: (world) => {
+          for (const [m, revision] of accepted) if (revision > world.durable.length) accepted.delete(m);
+          check(world);
+        },
+      };
+    },
+
+  'a message runs in a turn of its own author (D-12)': () => ({
+    onEnd: (world) => {
+      const principals = new Map<string, string>();
+      for (const entry of world.journal) {
+        if (entry.kind === 'TURN') principals.set(entry.turn.id, entry.turn.principal.id);
+        if (entry.kind === 'USER' && entry.source === 'MESSAGE')
+          assert.equal(principals.get(entry.turnId ?? ''), entry.author.id);
+      }
+    },
+  }),
+
+  'messages are said in the order they were accepted (I22)': () => ({
+    onEnd: (world) => {
+      const order = world.journal
+        .flatMap((e) => (e.kind === 'USER' && e.source === 'MESSAGE' ? marksIn(e.text) : []))
+        .concat(world.state.projection.queue.items.flatMap((i) => marksIn(i.text)));
+      const accepted = world.journal.flatMap((e) =>
+        e.kind === 'QUEUE'
+          ? e.queue.items.flatMap((i) => marksIn(i.text))
+          : e.kind === 'USER'
+            ? marksIn(e.text)
+            : [],
+      );
+      assert.deepEqual(order, [...new Set(accepted)]);
+    },
+  }),
+
+  'NONE is said of a call only if it never began or its tool said so; what never started is never UNKNOWN (D-9)':
+    () => {
+      const begun = new Set<string>();
+      const saidNone = new Set<string>();
+      return {
+        onStep: ({ world, timed: { input }, step: { entries, effects } }) => {
+          if (
+            input.type === 'world' &&
+            input.event.type === 'toolEnded' &&
+            input.event.result.effect === 'NONE'
+          )
+            saidNone.add(input.event.callId);
+          for (const entry of entries) {
+            const result =
+              entry.kind === 'TOOL' ? entry : entry.kind === 'TOOL_SETTLED' ? entry.result : null;
+            if (!result || (entry.kind !== 'TOOL' && entry.kind !== 'TOOL_SETTLED')) continue;
+            const { callId } = entry;
+            if (result.effect === 'NONE')
+              assert.ok(!begun.has(callId) || saidNone.has(callId), 'NONE of a call that began');
+            if (!world.journal.some((e) => e.kind === 'TOOL_STARTED' && e.callId === callId))
+              assert.equal(result.effect, 'NONE', 'a call that never started');
+          }
+          for (const effect of effects) if (effect.type === 'runTool') begun.add(effect.call.callId);
+        },
+      };
+    },
+
+  'a stopped turn is settled when all it began is seen to end, or names the calls that are not (D-65, I33)':
+    () => {
+      const tools = new Map<string, string>();
+      let model: string | null = null;
+      return {
+        onStep: ({ timed: { input }, step: { entries, effects, state } }) => {
+          if (input.type === 'world' && input.event.type === 'toolEnded') tools.delete(input.event.callId);
+          if (input.type === 'world' && input.event.type === 'modelEnded' && input.event.messageId === model)
+            model = null;
+          for (const { turn } of turnEntries(entries)) {
+            if (!turn.outcome) continue;
+            if (turn.outcome.type === 'CANCELED') {
+              const unseen = [...tools].filter(([, of]) => of === turn.id).map(([id]) => id);
+              assert.deepEqual([...turn.outcome.unconfirmed].sort(), unseen.sort());
+              const overdue = input.type === 'world' && input.event.type === 'stopOverdue';
+              if (!overdue) assert.equal(model, null, 'settled with the model still asked');
+            }
+            model = null;
+          }
+          for (const effect of effects) {
+            if (effect.type === 'callModel') model = effect.messageId;
+            if (effect.type === 'runTool') tools.set(effect.call.callId, state.projection.turn?.id ?? '');
+          }
+        },
+        onCrash: () => {
+          tools.clear();
+          model = null;
+        },
+      };
+    },
+
+  'the queue holds at most 20; after a stop or a failure it is held unless something was sent after the latch (D-63)':
+    () => ({
+      onStep: ({ before, step: { entries, state } }) => {
+        const { queue } = state.projection;
+        assert.ok(queue.items.length <= 20);
+        const ended = turnEntries(entries).find(({ turn }) => isSettled(turn))?.turn;
+        if (!ended || before.projection.queue.items.length === 0) return;
+        const goesOn = ended.phase === 'COMPLETED' || before.projection.queue.items.some((i) => i.afterStop);
+        const { turn } = state.projection;
+        assert.equal(goesOn, turn !== null && !isSettled(turn));
+        assert.equal(queue.held, !goesOn);
+      },
+    }),
+
+  'the same input on the same state gives the same step, and changes nothing it was given (D-1)': () => ({
+    // The world freezes every state and input it hands over: a step that changed one would throw.
+    onStep: ({ before, timed, step: taken }) => assert.deepEqual(step(before, timed), taken),
+  }),
+
+  'in a world that answers, every turn comes to its end and nothing is left waiting (D-31)': () => ({
+    onEnd: (world) => {
+      const { projection, held, attempt, progress, overlay } = world.state;
+      assert.ok(!projection.turn || isSettled(projection.turn), 'a turn is left');
+      assert.equal(projection.batch, null);
+      assert.deepEqual({ held, attempt, progress }, { held: [], attempt: null, progress: {} });
+      assert.deepEqual(overlay, { message: null, tools: {} });
+      assert.ok(projection.queue.items.length === 0 || projection.queue.held, 'a message waits for nothing');
+    },
+  }),
+};
+
+const terminal: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELED']);
+
+const turnEntries = (entries: readonly Entry[]): readonly Extract<Entry, { kind: 'TURN' }>[] =>
+  entries.filter((e) => e.kind === 'TURN');
+
+const marksIn = (text: string): readonly string[] => text.match(/m\d+;/g) ?? [];
+
+const codeOf = (reply: Reply): string | null => (reply.type === 'refused' ? reply.refusal.code : null);
+
+const isDeed = (
+  effect: Effect,
+): effect is Extract<Effect, { type: 'callModel' | 'runTool' | 'prepareCalls' }> =>
+  effect.type === 'callModel' || effect.type === 'runTool' || effect.type === 'prepareCalls';
+
+/** Entries that begin something in a turn. */
+const begins = (entry: Entry): boolean =>
+  entry.kind === 'TOOL_STARTED' ||
+  entry.kind === 'ASSISTANT' ||
+  (entry.kind === 'APPROVAL' && entry.cycle.status === 'OPEN');
+
+function nothingHappened(before: State, taken: Step): void {
+  assert.deepEqual(taken.state, before);
+  const { batch, entries, receipts, items, effects } = taken;
+  assert.deepEqual(
+    { batch, entries, receipts, items, effects },
+    { batch: null, entries: [], receipts: [], items: [], effects: [] },
+  );
+}
+
+function allAnswered(conversation: readonly Entry[]): boolean {
+  const answered = new Set(conversation.flatMap((e) => (e.kind === 'TOOL' ? [e.callId] : [])));
+  return conversation.every((e) => e.kind !== 'ASSISTANT' || e.calls.every((c) => answered.has(c.callId)));
+}
+
+/** After an assistant message with calls come exactly their results, in order of the calls, and nothing between. */
+function wellPaired(conversation: readonly Entry[]): void {
+  let waiting: string[] = [];
+  for (const message of lower('system', conversation)) {
+    if (message.role === 'tool') {
+      assert.equal(message.callId, waiting.shift(), 'a result out of place');
+      continue;
+    }
+    assert.deepEqual(waiting, [], `${message.role} between a call and its result`);
+    if (message.role === 'assistant') waiting = message.calls.map((c) => c.callId);
+  }
+  assert.deepEqual(waiting, [], 'a call without a result');
+}
+
+/** Checks every law over one life; the first that breaks is named. */
+export function watchAll(): readonly Watcher[] {
+  return Object.entries(laws).map(([name, watch]) => {
+    const watcher = watch();
+    const named =
+      <A>(f: ((a: A) => void) | undefined) =>
+      (a: A): void => {
+        try {
+          f?.(a);
+        } catch (cause) {
+          throw new Error(`Broken: ${name}`, { cause });
+        }
+      };
+    return {
+      onStep: named<Moment>(watcher.onStep),
+      onCrash: named<World>(watcher.onCrash),
+      onEnd: named<World>(watcher.onEnd),
+    };
+  });
+}

@@ -1,0 +1,314 @@
+/**
+ * Owns: a random life of one workstream: people who write, decide and stop; a model and tools that answer, fail or
+ * report late; a database that is slow to acknowledge; repeats of what was said before; lost processes.
+ *
+ * A move that has nothing to act on does nothing, so that any sequence is a life, and a shorter one too (shrinking).
+ */
+import fc from 'fast-check';
+import { liveTurn, openItems, type Finish, type ToolEffect } from 'schema/projection';
+import type { Command, CommandKey, Input } from '../../../src/core/inputs.ts';
+import {
+  ann,
+  bob,
+  createWorld,
+  declaration,
+  prepared,
+  type PreparedKind,
+  type Watcher,
+  type World,
+} from './world.ts';
+
+export type Move =
+  | {
+      readonly do: 'send';
+      readonly by: 'ann' | 'bob';
+      readonly tail: string;
+      readonly times: number;
+    }
+  | { readonly do: 'stop'; readonly guard: 'any' | 'live' | 'stale' }
+  | { readonly do: 'resumeQueue' }
+  | {
+      readonly do: 'decide';
+      readonly pick: number;
+      readonly by: 'ann' | 'bob';
+      readonly verdict: 'APPROVED' | 'DENIED';
+      readonly feedback: string | null;
+      readonly twist: 'none' | 'hash' | 'cycle' | 'again';
+    }
+  | { readonly do: 'repeatCommand'; readonly pick: number; readonly other: boolean }
+  | { readonly do: 'piece'; readonly text: string; readonly reasoning: string }
+  | { readonly do: 'answer'; readonly text: string; readonly calls: number; readonly finish: Finish }
+  | { readonly do: 'fail'; readonly retryable: boolean; readonly retryAfterMs: number | null }
+  | { readonly do: 'abort' }
+  | { readonly do: 'prepare'; readonly kinds: readonly PreparedKind[]; readonly some: number }
+  | { readonly do: 'output'; readonly pick: number; readonly text: string }
+  | { readonly do: 'end'; readonly pick: number; readonly ok: boolean; readonly effect: ToolEffect }
+  | { readonly do: 'waitOver' | 'stopOverdue' | 'commit' | 'acknowledge' | 'store' | 'repeatAck' }
+  | { readonly do: 'crash'; readonly times: number }
+  | { readonly do: 'replay'; readonly pick: number };
+
+/** Text a hostile or careless world may send: markup, NUL, halves of pairs, many lines. */
+const text = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom('yes', 'a\nb', '') },
+  { weight: 1, arbitrary: fc.constantFrom('nul\0', 'half \ud800', '\udc00 half', '😀', '</x>', '__proto__') },
+);
+const pick = fc.nat(7);
+const who = fc.constantFrom('ann' as const, 'ann' as const, 'bob' as const);
+const kind = fc.constantFrom<PreparedKind>('read', 'read', 'write', 'write', 'invalid');
+const just = (name: Move['do']): fc.Arbitrary<Move> => fc.constant({ do: name } as Move);
+
+const moves: readonly fc.WeightedArbitrary<Move>[] = [
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      do: fc.constant('send' as const),
+      by: who,
+      tail: text,
+      times: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 9),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('stop' as const),
+      guard: fc.constantFrom('any' as const, 'live' as const, 'live' as const, 'stale' as const),
+    }),
+  },
+  { weight: 2, arbitrary: just('resumeQueue') },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('decide' as const),
+      pick,
+      by: who,
+      verdict: fc.constantFrom('APPROVED' as const, 'APPROVED' as const, 'DENIED' as const),
+      feedback: fc.option(text, { nil: null }),
+      twist: fc.constantFrom(
+        'none' as const,
+        'none' as const,
+        'none' as const,
+        'hash' as const,
+        'cycle' as const,
+        'again' as const,
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('repeatCommand' as const), pick, other: fc.boolean() }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('piece' as const), text, reasoning: text }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('answer' as const),
+      text,
+      calls: fc.constantFrom(0, 1, 1, 2, 3, 6),
+      finish: fc.constantFrom<Finish>('STOP', 'TOOL_CALLS', 'STOP', 'TOOL_CALLS', 'LENGTH', 'OTHER'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('fail' as const),
+      retryable: fc.constantFrom(true, true, true, false),
+      retryAfterMs: fc.option(fc.nat(200_000), { nil: null }),
+    }),
+  },
+  { weight: 1, arbitrary: just('abort') },
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      do: fc.constant('prepare' as const),
+      kinds: fc.array(kind, { minLength: 1, maxLength: 6 }),
+      some: fc.constantFrom(9, 9, 9, 1),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('output' as const), pick, text }) },
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      do: fc.constant('end' as const),
+      pick,
+      ok: fc.boolean(),
+      effect: fc.constantFrom<ToolEffect>('NONE', 'COMMITTED', 'PARTIAL', 'ROLLED_BACK', 'UNKNOWN'),
+    }),
+  },
+  { weight: 3, arbitrary: just('waitOver') },
+  { weight: 5, arbitrary: just('stopOverdue') },
+  { weight: 3, arbitrary: just('commit') },
+  { weight: 3, arbitrary: just('acknowledge') },
+  { weight: 12, arbitrary: just('store') },
+  { weight: 1, arbitrary: just('repeatAck') },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('crash' as const), times: fc.constantFrom(1, 1, 3) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('replay' as const), pick: fc.nat(200) }) },
+];
+
+/** A life of up to 90 moves. */
+export const life: fc.Arbitrary<readonly Move[]> = fc.array(fc.oneof(...moves), {
+  minLength: 1,
+  maxLength: 90,
+  size: 'max',
+});
+
+interface Said {
+  readonly by: typeof ann;
+  readonly command: Command;
+  readonly key: CommandKey;
+}
+
+/** Lives it, then lets the world answer everything until it is quiet, and tells the watchers. */
+export function live(lived: readonly Move[], ...watchers: readonly Watcher[]): World {
+  const told: Input[] = [];
+  const said: Said[] = [];
+  const recorder: Watcher = {
+    onStep: ({ timed: { input } }) => {
+      if (input.type === 'world') told.push(input);
+      if (input.type === 'command') said.push(input);
+    },
+  };
+  const world = createWorld(recorder, ...watchers);
+  for (const move of lived) make(world, move, told, said);
+  bringToRest(world);
+  world.finish();
+  return world;
+}
+
+function make(w: World, move: Move, told: readonly Input[], said: readonly Said[]): unknown {
+  const by = 'by' in move && move.by === 'bob' ? bob : ann;
+  const at = <T>(list: readonly T[], i: number): T | undefined => list[i % Math.max(1, list.length)];
+  switch (move.do) {
+    case 'send':
+      // Every message begins with a mark of its own, so that a law can find it again.
+      for (let i = 0; i < move.times; i += 1) w.send(`m${said.length};${move.tail}`, by);
+      return null;
+    case 'stop':
+      return w.stop(
+        move.guard === 'any'
+          ? null
+          : move.guard === 'live'
+            ? (liveTurn(w.state.projection)?.id ?? null)
+            : 'a turn long gone',
+      );
+    case 'resumeQueue':
+      return w.resumeQueue();
+    case 'decide':
+      return decide(w, move, by, at);
+    case 'repeatCommand': {
+      const again = at(said, move.pick);
+      if (!again) return null;
+      const known = w.state.receipts.has(`${again.key.scope}\n${again.key.key}`);
+      // A key that only the database knows is answered from there, before the actor is asked (D-60).
+      if (!known && w.receipts.has(`${again.key.scope}\n${again.key.key}`)) return null;
+      return w.command(again.by, again.command, {
+        ...again.key,
+        ...(known && move.other ? { inputHash: 'another' } : {}),
+      });
+    }
+    case 'piece':
+      return w.modelCalls.length > 0 ? w.piece(move.text, move.reasoning) : null;
+    case 'answer':
+      return w.modelCalls.length > 0
+        ? w.answer({
+            text: move.text,
+            finish: move.finish,
+            // Providers repeat their own ids; ours must not be made of them (D-35).
+            calls: Array.from({ length: move.calls }, (_, i) => declaration(`tool${i % 2}`, move.text)),
+          })
+        : null;
+    case 'fail':
+      return w.modelCalls.length > 0 ? w.fail(move) : null;
+    case 'abort':
+      return w.modelCalls.length > 0 ? w.endModel({ type: 'aborted' }) : null;
+    case 'prepare': {
+      const request = w.preparing[0];
+      if (!request) return null;
+      if (move.some > 1) return w.prepare(...move.kinds);
+      // Only a part is known yet; the request stays and is answered whole later.
+      const part = request.calls.slice(0, 1);
+      return w.tell(request.stamp, {
+        type: 'callsPrepared',
+        calls: part.map(({ callId }) => ({ callId, prepared: prepared(move.kinds[0] ?? 'read', callId) })),
+      });
+    }
+    case 'output': {
+      const call = at(w.running, move.pick);
+      return call ? w.output(call.call.callId, move.text) : null;
+    }
+    case 'end': {
+      const call = at(w.running, move.pick);
+      return call
+        ? w.end(call.call.callId, { outcome: move.ok ? 'OK' : 'ERROR', effect: move.effect })
+        : null;
+    }
+    case 'waitOver':
+      return w.backoffs.length > 0 ? w.waitOver() : null;
+    case 'stopOverdue':
+      return w.stopWatches.length > 0 ? w.stopOverdue() : null;
+    case 'commit':
+      return w.commit();
+    case 'acknowledge':
+      return w.acknowledge();
+    case 'store':
+      return w.store();
+    case 'repeatAck':
+      return w.take({
+        type: 'acknowledged',
+        epoch: w.state.epoch,
+        batch: w.state.durableBatches,
+        through: w.state.durable.revision,
+      });
+    case 'crash':
+      // What recovery wrote is durable before the next crash, or the count of recoveries would be lost too.
+      for (let i = 0; i < move.times; i += 1) {
+        w.crash();
+        if (i + 1 < move.times) w.commit();
+      }
+      return null;
+    case 'replay': {
+      const again = at(told, move.pick);
+      if (again?.type !== 'world') return null;
+      const { event, stamp } = again;
+      const current =
+        stamp.epoch === w.state.epoch && stamp.generation === liveTurn(w.state.projection)?.generation;
+      // Nobody sends a piece twice under a live claim: pieces have no names to know them by.
+      if (current && (event.type === 'modelDelta' || event.type === 'toolOutput')) return null;
+      return w.take(again);
+    }
+  }
+}
+
+function decide(
+  w: World,
+  move: Extract<Move, { readonly do: 'decide' }>,
+  by: typeof ann,
+  at: <T>(list: readonly T[], i: number) => T | undefined,
+): unknown {
+  const { projection } = w.state;
+  const items =
+    move.twist === 'again' ? projection.cycles.flatMap((c) => c.items) : openItems(projection).slice();
+  const item = at(items, move.pick);
+  const cycle = projection.cycles.find((c) => item && c.items.includes(item));
+  if (!item || !cycle) return null;
+  return w.command(by, {
+    type: 'decide',
+    cycleId: move.twist === 'cycle' ? 'a cycle long gone' : cycle.id,
+    callId: item.callId,
+    argumentsHash: move.twist === 'hash' ? 'other arguments' : item.argumentsHash,
+    verdict: move.verdict,
+    feedback: move.feedback,
+  });
+}
+
+/** Answers whatever is open, in the plainest way, until nothing is. */
+function bringToRest(w: World): void {
+  for (let round = 0; round < 400; round += 1) {
+    w.store();
+    if (w.modelCalls.length > 0) w.answer({ text: 'done' });
+    else if (w.preparing.length > 0) w.prepare('read');
+    else if (w.running[0]) w.end(w.running[0].call.callId);
+    else if (w.backoffs.length > 0) w.waitOver();
+    else if (openItems(w.state.projection).length > 0) w.decide('DENIED');
+    else return;
+  }
+}
