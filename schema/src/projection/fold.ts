@@ -40,7 +40,10 @@ export interface Projection {
   /** The live turn, or the last one; see `liveTurn`. */
   readonly turn: Turn | null;
   readonly batch: Batch | null;
-  /** Cycles of the live turn's batch; emptied when the batch closes or the turn settles. */
+  /**
+   * Cycles of the live turn's latest batch. They outlive it until the next answer, so that who decides a moment too
+   * late is told what was decided (D-64); a settled turn has none.
+   */
   readonly cycles: readonly ApprovalCycle[];
   readonly queue: Queue;
   /** ISO 8601 time of the latest entry; null before the first. */
@@ -101,15 +104,17 @@ function applyKind(next: Projection, entry: Entry): Projection {
         ? { ...next, turn: entry.turn, batch: null, cycles: [] }
         : { ...next, turn: entry.turn };
     case 'ASSISTANT':
-      return entry.calls.length === 0
-        ? next
-        : {
-            ...next,
-            batch: {
-              messageId: entry.id,
-              calls: entry.calls.map((call) => ({ call, started: false, result: null })),
-            },
-          };
+      return {
+        ...next,
+        batch:
+          entry.calls.length === 0
+            ? next.batch
+            : {
+                messageId: entry.id,
+                calls: entry.calls.map((call) => ({ call, started: false, result: null })),
+              },
+        cycles: [],
+      };
     case 'TOOL_STARTED':
       return { ...next, batch: mapCall(next.batch, entry.callId, (c) => ({ ...c, started: true })) };
     case 'TOOL_SETTLED':
@@ -118,7 +123,7 @@ function applyKind(next: Projection, entry: Entry): Projection {
       const left = next.batch?.calls.filter((c) => c.call.callId !== entry.callId) ?? [];
       return left.length > 0 && next.batch
         ? { ...next, batch: { ...next.batch, calls: left } }
-        : { ...next, batch: null, cycles: [] };
+        : { ...next, batch: null };
     }
     case 'APPROVAL':
       return { ...next, cycles: [...next.cycles.filter((c) => c.id !== entry.cycle.id), entry.cycle] };

@@ -34,9 +34,9 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
   description:
     'What follows from the entries 1 to `revision`: the open parts of a workstream, without the transcript. A client ' +
     'that folds the entries after `revision` over it gets what the server has. How each entry changes it: LIFECYCLE, ' +
-    'CONFIGURATION, TURN, QUEUE replace their part; a settled TURN also empties batch and cycles; ASSISTANT with calls ' +
-    'opens the batch; TOOL_STARTED and TOOL_SETTLED mark a call of it; TOOL removes a call, the last one closes the ' +
-    'batch and empties the cycles; APPROVAL puts its cycle last in place of the one with its id.',
+    'CONFIGURATION, TURN, QUEUE replace their part; a settled TURN also empties batch and cycles; ASSISTANT empties the ' +
+    'cycles, and opens the batch if it has calls; TOOL_STARTED and TOOL_SETTLED mark a call of it; TOOL removes a call, ' +
+    'the last one closes the batch; APPROVAL puts its cycle last in place of the one with its id.',
   fields: (t) => ({
     revision: t.field({
       type: 'Revision',

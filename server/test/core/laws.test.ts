@@ -10,7 +10,7 @@ import { life, live } from './support/moves.ts';
 
 const numRuns = Number(process.env['LAW_RUNS'] ?? 100);
 
-describe('in any life of a workstream', () => {
+describe('in any life of a workstream', { timeout: 120_000 }, () => {
   it.each(Object.entries(laws))('%s', (_, watch) => {
     fc.assert(
       fc.property(life, (moves) => {
