@@ -181,6 +181,7 @@ export async function startScriptedProvider(
       event({ ...head, choices: [{ index: 0, delta: d, finish_reason: null }] });
     response.writeHead(200, { 'content-type': 'text/event-stream', ...step.headers });
     response.flushHeaders();
+    const gone = closed(response);
     let slots = 0;
     for (const piece of step.stream ?? []) {
       if (response.destroyed) return;
@@ -192,7 +193,7 @@ export async function startScriptedProvider(
       else if ('drop' in piece) return void response.destroy();
       else if ('gate' in piece) {
         facts.tell(`gate ${piece.gate}`);
-        await Promise.race([facts.wait(`release ${piece.gate}`), closed(response)]);
+        await Promise.race([facts.wait(`release ${piece.gate}`), gone]);
       } else {
         const { name, id, arguments: input = {} } = piece.call;
         await write(

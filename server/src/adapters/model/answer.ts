@@ -52,7 +52,10 @@ export function createAnswerAssembly(
 ): AnswerAssembly {
   const text = createChannel((t) => onDelta({ type: 'text', text: t }));
   const reasoning = createChannel((t) => onDelta({ type: 'reasoning', text: t }));
-  const content = createThinkTagSplitter({ text: text.push, reasoning: reasoning.push });
+  const content = createThinkTagSplitter({
+    text: (t) => text.push(t),
+    reasoning: (t) => reasoning.push(t),
+  });
   const calls = createToolCallAssembly(toolNames);
   let model = '';
   let finishWord = '';

@@ -42,7 +42,7 @@ const phrases: readonly Phrase[] = [
     deed: ([path = '', text = '']) => ({
       type: 'call',
       name: 'write_file',
-      input: { path, content: `${text}\n` },
+      input: { path, content: text },
     }),
   },
   {

@@ -3,7 +3,7 @@
  * Does not own: talking to it (`openai-chat.ts`), or telling the operator.
  */
 import type { Clock } from '../../ports/clock.ts';
-import { isRecord, parseJson, textOf } from './json.ts';
+import { isRecord, parseJson, readText, textOf } from './json.ts';
 
 export interface DiscoveredEndpoint {
   /** The server that usually has this port, for people. */
@@ -61,7 +61,8 @@ async function listModels(clock: Clock, baseUrl: string): Promise<readonly strin
       redirect: 'error',
       headers: { accept: 'application/json' },
     });
-    const json = response.ok ? parseJson(await readLimited(response)) : undefined;
+    const json =
+      response.ok && response.body ? parseJson(await readText(response.body, maxBytes)) : undefined;
     const data = isRecord(json) ? json['data'] : undefined;
     if (!Array.isArray(data)) return [];
     const ids = data.map((item) => (isRecord(item) ? textOf(item['id']).trim() : ''));
@@ -79,13 +80,3 @@ const silent = /embed|rerank|whisper|tts|bge-|minilm/i;
 
 const choose = (models: readonly string[], preferred: string | undefined): string | null =>
   models.find((m) => m === preferred) ?? models.find((m) => !silent.test(m)) ?? models[0] ?? null;
-
-async function readLimited(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const part of response.body ?? []) {
-    text += decoder.decode(part, { stream: true });
-    if (text.length > maxBytes) throw new Error('the answer is too long to be a list of models');
-  }
-  return text;
-}

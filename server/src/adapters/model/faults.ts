@@ -198,7 +198,12 @@ export function faultFromError(scope: FaultScope, error: unknown, now: number): 
     const description: unknown = error.error ?? {
       message: error.message.replace(/^\d{3} (status code \(no body\))?/, ''),
     };
-    return faultFromDescription(scope, description, status, retryAfterOf(error.headers, now));
+    return faultFromDescription(
+      scope,
+      description,
+      status,
+      retryAfterOf(error.headers as Headers | undefined, now),
+    );
   }
   return createFault('CONNECTION', scope, { detail: codeOf(error) });
 }

@@ -86,12 +86,13 @@ function createLanguageRoute(deps: Parameters<typeof createModel>[0]): Route | n
     : (discovered?.model ?? unnamedModel);
   const endpoint = parseEndpoint(baseUrl, apiKey);
   if (!endpoint) throw new Error('OPENAI_BASE_URL is not an http or https URL');
+  const chat = createOpenAiChat(deps, endpoint, model);
   return {
     // A model that is called demo must not be taken for the demo.
     alias: model === demoAlias ? `${demoAlias}@${endpoint.host}` : model,
     description: `${model} at ${endpoint.host}`,
     demo: false,
-    call: createOpenAiChat(deps, endpoint, model).call,
+    call: (request, signal, onDelta) => chat.call(request, signal, onDelta),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Owns: looking into JSON nobody vouches for. */
+/** Owns: looking into bodies and JSON nobody vouches for. */
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -16,4 +16,19 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A body as text, read no further than about `maxBytes`. */
+export async function readText(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let text = '';
+  for (let bytes = 0; bytes <= maxBytes;) {
+    const { done, value } = await reader.read();
+    if (done) return text;
+    bytes += value.byteLength;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return text;
 }

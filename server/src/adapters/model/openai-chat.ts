@@ -16,7 +16,7 @@ import type { ModelDelta, ModelOutcome, ModelRequest } from '../../ports/model.t
 import { createAnswerAssembly, type Assembled } from './answer.ts';
 import type { Endpoint } from './endpoint.ts';
 import { createFault, faultFromDescription, faultFromError, type FaultScope } from './faults.ts';
-import { isRecord, parseJson } from './json.ts';
+import { isRecord, parseJson, readText } from './json.ts';
 import { toWireRequest } from './wire.ts';
 
 export interface OpenAiChat {
@@ -294,12 +294,7 @@ const refusesUsage = (error: unknown): boolean =>
 async function fetchWithPlainErrors(url: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.ok || !response.body) return response;
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const part of response.body) {
-    text += decoder.decode(part, { stream: true });
-    if (text.length > maxErrorBytes) break;
-  }
+  const text = await readText(response.body, maxErrorBytes);
   const json = parseJson(text);
   const error: unknown = Array.isArray(json) ? json[0] : json;
   const plain = isRecord(error) ? JSON.stringify(error['error'] ? error : { error }) : text;

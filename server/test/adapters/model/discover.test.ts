@@ -32,9 +32,12 @@ test.each<[string, number, string]>([
   expect(await findLocalEndpoint({ clock: createTestClock() }, { ports: server.ports })).toBeNull();
 });
 
-test('a redirect is not followed off this machine', async () => {
+test('a redirect is not followed, not even to a list of models', async () => {
+  await using other = await serve((_request, response) => {
+    response.end('{"data":[{"id":"a"}]}');
+  });
   await using server = await serve((_request, response) => {
-    response.writeHead(302, { location: 'http://example.invalid/v1/models' }).end();
+    response.writeHead(302, { location: `http://127.0.0.1:${other.ports[0]?.port}/v1/models` }).end();
   });
   expect(await findLocalEndpoint({ clock: createTestClock() }, { ports: server.ports })).toBeNull();
 });

@@ -186,7 +186,7 @@ test('the code of the innermost cause is what a connection fault tells', () => {
   expect(faultFromError(scope, timeout, 0)).toMatchObject({
     kind: 'TIMEOUT',
     retryable: true,
-    message: expect.stringContaining('(UND_ERR_CONNECT_TIMEOUT)'),
+    message: expect.stringContaining('(UND_ERR_CONNECT_TIMEOUT)') as string,
   });
   const lost = new APIConnectionError({ message: 'x', cause: new TypeError('terminated') });
   expect(faultFromError(scope, lost, 0)).toMatchObject({ kind: 'CONNECTION', retryable: true });

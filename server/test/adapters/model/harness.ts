@@ -62,6 +62,37 @@ export async function connect(options: { readonly clock?: Clock; readonly apiKey
   };
 }
 
+/**
+ * A link whose provider sends each piece only when the adapter has read the one before, so that no two arrive together.
+ * The fact it goes by: the adapter sets its idle timer anew before each read (and one timer before the response).
+ */
+export async function connectInPieces() {
+  const clock = createTestClock();
+  let timers = 0;
+  const link = await connect({
+    clock: {
+      now: () => clock.now(),
+      after(ms, f) {
+        timers += 1;
+        link.provider.release(`answer ${answers} read ${timers - 1}`);
+        return clock.after(ms, f);
+      },
+    },
+  });
+  let answers = 0;
+  return {
+    ...link,
+    /** How often the adapter had read when its last answer was complete. */
+    reads: () => timers - 1,
+    async answerInPieces(pieces: readonly Uint8Array[]): Promise<Heard> {
+      timers = 0;
+      answers += 1;
+      const stream = pieces.flatMap((raw, i) => [{ gate: `answer ${answers} read ${i + 1}` }, { raw }]);
+      return link.answer({ ...bytes(''), stream });
+    },
+  };
+}
+
 /** An SSE body: each chunk an event, then `[DONE]`. */
 export const sse = (chunks: readonly unknown[], end = 'data: [DONE]\n\n'): string =>
   chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('') + end;

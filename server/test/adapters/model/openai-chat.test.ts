@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ModelOutcome, ModelRequest } from '../../../src/ports/model.ts';
 import { createTestClock } from '../../support/clock.ts';
 import { lastMessage } from '../../support/scripted-provider.ts';
-import { bytes, chunk, connect, question, sse, tool } from './harness.ts';
+import { bytes, chunk, connect, connectInPieces, question, sse, tool } from './harness.ts';
 
 const answered = (outcome: ModelOutcome) => {
   if (outcome.type !== 'answered') throw new Error(`not answered: ${JSON.stringify(outcome)}`);
@@ -173,8 +173,8 @@ test('calls are there because they were sent, whatever the finish reason says (D
   expect(answered(heard.outcome).calls).toHaveLength(1);
 });
 
-test('the result is the same for every place at which the bytes are cut', async () => {
-  await using link = await connect();
+test('the result is the same however the bytes are cut', async () => {
+  await using link = await connectInPieces();
   const raw = Buffer.from(
     `\uFEFF: keep-alive\r\n\r\nid: 1\r\ndata: ${JSON.stringify(chunk({ content: '<think>ь' }))}\r\n\r\n` +
       `data:${JSON.stringify(chunk({ content: '🌍</th' }))}\n\n: ping\n\ndata: ${JSON.stringify(chunk({ content: 'ink>\n\nЯ🌍' }))}\r\r` +
@@ -194,14 +194,12 @@ test('the result is the same for every place at which the bytes are cut', async 
     usage: { inputTokens: 3, outputTokens: 4 },
     model: 'alias',
   });
-  const single = await link.answer({
-    ...bytes(''),
-    stream: [...raw].map((byte) => ({ raw: Uint8Array.of(byte) })),
-  });
+  const single = await link.answerInPieces([...raw].map((byte) => Uint8Array.of(byte)));
   expect(single.outcome).toEqual(whole.outcome);
-  for (let at = 1; at < raw.length; at += 1) {
-    const pieces = [{ raw: raw.subarray(0, at) }, { raw: raw.subarray(at) }];
-    const heard = await link.answer({ ...bytes(''), stream: pieces });
+  // The end of the stream is a read of its own, unless [DONE] came first.
+  expect(link.reads()).toBeGreaterThanOrEqual(raw.length - 2);
+  for (let at = 1; at < raw.length; at += 3) {
+    const heard = await link.answerInPieces([raw.subarray(0, at), raw.subarray(at)]);
     expect(heard.outcome, `cut at byte ${at}`).toEqual(whole.outcome);
     expect(heard.text).toBe('Я🌍');
   }
@@ -275,7 +273,7 @@ test('120 s without a byte is a timeout, and any byte starts them afresh (D-37)'
     type: 'failed',
     kind: 'TIMEOUT',
     retryable: true,
-    message: expect.stringContaining('no data for 120 s'),
+    message: expect.stringContaining('no data for 120 s') as string,
   });
   await link.provider.waitForAbort(1);
   expect(clock.pending).toBe(0);
@@ -400,6 +398,14 @@ test('usage is merged field by field', async () => {
     ),
   );
   expect(answered(heard.outcome).usage).toEqual({ inputTokens: 5, outputTokens: 9 });
+});
+
+test('a finish reason stays when a later chunk has none', async () => {
+  await using link = await connect();
+  const heard = await link.answer(
+    bytes(sse([chunk({ content: 'ok' }, 'length'), chunk({}), { choices: [] }], '')),
+  );
+  expect(heard.outcome).toMatchObject({ text: 'ok', finish: 'LENGTH' });
 });
 
 test('a literal tag inside an answer stays text', async () => {
