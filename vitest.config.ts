@@ -9,6 +9,12 @@ import { defaultExclude, defineConfig } from 'vitest/config';
 
 const client = new URL('client/vite.config.ts', import.meta.url);
 
+/**
+ * As Node itself resolves: Vite would add "development", under which graphql is another copy of itself than the one
+ * that Pothos and Yoga load, and refuses its own types.
+ */
+const asNode = { ssr: { resolve: { conditions: ['module', 'node'] } } };
+
 export default defineConfig({
   test: {
     // An `.only` left behind would silently skip everything beside it.
@@ -16,6 +22,7 @@ export default defineConfig({
     passWithNoTests: false,
     projects: [
       {
+        ...asNode,
         test: {
           name: 'core',
           include: ['server/test/core/**/*.test.ts', 'schema/**/*.test.ts'],
@@ -48,6 +55,7 @@ export default defineConfig({
         },
       },
       {
+        ...asNode,
         test: {
           name: 'server',
           include: ['server/**/*.test.ts', 'migrations/**/*.test.ts'],

@@ -1,16 +1,12 @@
 /**
- * Owns: the Pothos builder, its plugins and the limits of an operation. Defines no types.
+ * Owns: the Pothos builder and its plugins. Defines no types. Does not own: the limits of an operation (`limits.ts`).
  *
  * Invariant: fields and list items are non-null unless they say otherwise.
  */
 import SchemaBuilder from '@pothos/core';
-import ComplexityPlugin, { ComplexityErrorKind } from '@pothos/plugin-complexity';
+import ComplexityPlugin from '@pothos/plugin-complexity';
 import RelayPlugin from '@pothos/plugin-relay';
-import { GraphQLError } from 'graphql';
 import type { Context } from './context.ts';
-
-/** The most one operation may ask for. A full snapshot with 200 entries of history takes about a third. */
-export const operationLimits = { depth: 16, breadth: 1_500, complexity: 150_000 } as const;
 
 /** The most items one page, and the most ids one lookup, may ask for. */
 export const maxPageSize = 200;
@@ -30,11 +26,6 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [RelayPlugin, ComplexityPlugin],
   defaultFieldNullability: false,
-  complexity: {
-    limit: operationLimits,
-    complexityError: (kind, result) =>
-      new GraphQLError(describeLimit(kind, result), { extensions: { code: 'OPERATION_TOO_LARGE' } }),
-  },
   relay: {
     cursorType: 'String',
     nodeQueryOptions: false,
@@ -65,20 +56,6 @@ export const builder = new SchemaBuilder<{
     pageInfoFieldOptions: { description: 'Where this page stands in the connection.' },
   },
 });
-
-function describeLimit(
-  kind: ComplexityErrorKind,
-  r: { readonly depth: number; readonly breadth: number; readonly complexity: number },
-): string {
-  switch (kind) {
-    case ComplexityErrorKind.Depth:
-      return `The operation is nested ${r.depth} deep; at most ${operationLimits.depth} is allowed.`;
-    case ComplexityErrorKind.Breadth:
-      return `The operation selects ${r.breadth} fields; at most ${operationLimits.breadth} are allowed.`;
-    default:
-      return `The operation could return about ${r.complexity} values; at most ${operationLimits.complexity} are allowed. Ask for smaller pages.`;
-  }
-}
 
 builder.queryType({
   description:

@@ -15,6 +15,9 @@ const QueuedMessage = builder.objectRef<MessageModel>('QueuedMessage').implement
     }),
     text: t.exposeString('text', { description: 'What was written.' }),
     author: t.field({ type: Author, description: 'Who wrote it.', resolve: (m) => m.author }),
+    afterStop: t.exposeBoolean('afterStop', {
+      description: 'Sent after the live turn was told to stop: it is not held and starts the next turn.',
+    }),
     at: t.field({ type: 'DateTime', description: 'When it was queued.', resolve: (m) => m.at }),
   }),
 });

@@ -120,8 +120,8 @@ export const Entry = builder.interfaceRef<EntryNode>('Entry').implement({
   }),
 });
 
-/** What every kind implements; GraphQL wants the interfaces of an interface named, too. */
-export const entryInterfaces = [Entry, builder.nodeInterfaceRef()];
+/** What every kind implements. GraphQL wants Node named again; it comes first, so that `id` is the one of Entry. */
+export const entryInterfaces = [builder.nodeInterfaceRef(), Entry];
 
 /** The object type of one kind. */
 export const entryRef = <K extends Kind>(kind: K) =>

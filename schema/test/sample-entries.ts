@@ -1,0 +1,104 @@
+/** One entry of each kind with every field filled, for tests that must not lose any. */
+import type { ApprovalCycle, Author, Entry, EntryBody, EntryKind, Turn } from '../src/projection/index.ts';
+
+export const ann: Author = { id: 'a1', name: 'Ann' };
+const at = '2026-11-30T09:52:03.120Z';
+
+export const sampleTurn: Turn = {
+  id: 't1',
+  kind: 'CHAT',
+  phase: 'RUNNING',
+  generation: 2,
+  principal: ann,
+  outcome: null,
+  recoveries: 1,
+  startedAt: at,
+  settledAt: null,
+};
+
+export const sampleCycle: ApprovalCycle = {
+  id: 'c1',
+  kind: 'TOOLS',
+  turnId: 't1',
+  status: 'OPEN',
+  items: [
+    {
+      callId: 'k1',
+      name: 'shell',
+      arguments: '{"command":"ls"}',
+      argumentsHash: 'ab12',
+      preview: { kind: 'COMMAND', title: 'ls', body: 'ls -la' },
+      basis: 'ff00',
+      decision: null,
+    },
+    {
+      callId: 'k2',
+      name: 'write_file',
+      arguments: '{}',
+      argumentsHash: 'cd34',
+      preview: { kind: 'DIFF', title: 'a.txt', body: '+a' },
+      basis: null,
+      decision: { verdict: 'DENIED', source: 'PERSON', by: ann, feedback: 'not that file', at },
+    },
+  ],
+  openedAt: at,
+  closedAt: null,
+};
+
+const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
+  LIFECYCLE: { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
+  CONFIGURATION: {
+    kind: 'CONFIGURATION',
+    configuration: { title: 'Fix it', model: 'demo', workspace: '/tmp/w' },
+  },
+  USER: { kind: 'USER', text: 'hello 🌊', author: ann, source: 'MESSAGE' },
+  TURN: { kind: 'TURN', turn: sampleTurn },
+  ASSISTANT: {
+    kind: 'ASSISTANT',
+    text: 'I will look.',
+    reasoning: 'hm',
+    calls: [
+      { callId: 'k1', providerId: 'call_0', name: 'shell', arguments: '{"command":"ls"}' },
+      { callId: 'k2', providerId: 'call_1', name: 'write_file', arguments: '{}' },
+    ],
+    finish: 'TOOL_CALLS',
+    model: 'demo',
+    usage: { inputTokens: 10, outputTokens: 4 },
+    discarded: ['shell'],
+  },
+  APPROVAL: { kind: 'APPROVAL', cycle: sampleCycle },
+  TOOL_STARTED: { kind: 'TOOL_STARTED', callId: 'k1', name: 'shell' },
+  TOOL_SETTLED: {
+    kind: 'TOOL_SETTLED',
+    callId: 'k1',
+    name: 'shell',
+    result: { outcome: 'OK', effect: 'COMMITTED', content: 'a.txt' },
+  },
+  QUEUE: {
+    kind: 'QUEUE',
+    queue: { items: [{ id: 'q1', text: 'next', author: ann, at, afterStop: false }], held: true },
+  },
+  SYSTEM: { kind: 'SYSTEM', text: 'watch fired', source: 'WATCH' },
+  RECOVERY: { kind: 'RECOVERY', reason: 'PROCESS_LOST', message: 'The process was lost; the turn goes on.' },
+  TOOL: {
+    kind: 'TOOL',
+    callId: 'k2',
+    name: 'write_file',
+    outcome: 'DENIED',
+    effect: 'NONE',
+    content: 'Denied.',
+  },
+  CANCELLATION: { kind: 'CANCELLATION', text: 'half an ans', reasoning: '', reason: 'STOPPED' },
+};
+
+/** In an order that could have happened, so that its fold has an open batch and an open cycle. */
+export const sampleEntries: readonly Entry[] = Object.values(bodies).map((body, i) => ({
+  ...body,
+  id: `e${i + 1}`,
+  revision: i + 1,
+  epoch: 1,
+  generation: 2,
+  lane: body.kind === 'SYSTEM' ? 'w2' : null,
+  turnId: i < 3 ? null : 't1',
+  at,
+}));

@@ -1,0 +1,62 @@
+/**
+ * Owns: GraphQL over HTTP: queries and mutations as JSON, subscriptions as server-sent events.
+ * Does not own: who may ask (`http.ts` has checked), or sockets (`websocket.ts`, which uses the same engine).
+ */
+import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
+import { createYoga, useExecutionCancellation, type Plugin, type YogaServerInstance } from 'graphql-yoga';
+import { schema, tooLarge } from 'schema';
+import type { Context } from 'schema/context';
+import { maxBodyBytes, type Faults } from './faults.ts';
+
+export type GraphQLEngine = YogaServerInstance<Context, object>;
+
+export const graphqlPath = '/graphql';
+
+export async function createGraphQL({
+  faults,
+  allowedOrigins,
+  dev,
+}: {
+  readonly faults: Faults;
+  readonly allowedOrigins: readonly string[];
+  readonly dev: boolean;
+}): Promise<GraphQLEngine> {
+  return createYoga<Context>({
+    schema,
+    graphqlEndpoint: graphqlPath,
+    // Faults log what is to be logged; Yoga would log it a second time.
+    logging: false,
+    maskedErrors: { maskError: (error) => faults.mask(error) },
+    batching: false,
+    multipart: false,
+    maxRequestBodySize: maxBodyBytes,
+    landingPage: false,
+    cors:
+      allowedOrigins.length === 0
+        ? false
+        : { origin: [...allowedOrigins], credentials: false, methods: ['GET', 'POST'], maxAge: 600 },
+    graphiql: dev && { title: 'Weir', subscriptionsProtocol: 'WS' },
+    ...(dev && { renderGraphiQL: await graphiql() }),
+    plugins: [useCSRFPrevention(), useExecutionCancellation(), useOperationLimits()],
+  });
+}
+
+/** A page that needs no network; a development dependency, so it may be missing. */
+async function graphiql() {
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
+  return renderGraphiQL;
+}
+
+/** Refuses an operation that asks for too much before any resolver runs. */
+function useOperationLimits(): Plugin<Context> {
+  return {
+    onExecute({ args, setResultAndStopExecution }) {
+      const errors = tooLarge(args, args.contextValue);
+      if (errors.length > 0) setResultAndStopExecution({ errors });
+    },
+    onSubscribe({ args, setResultAndStopExecution }) {
+      const errors = tooLarge(args, args.contextValue);
+      if (errors.length > 0) setResultAndStopExecution({ errors });
+    },
+  };
+}

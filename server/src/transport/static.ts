@@ -1,0 +1,46 @@
+/** Owns: the built client: files as they are, `index.html` for every other path of the app. */
+import { existsSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import sirv from 'sirv';
+import { answerRefusal } from './answer.ts';
+
+export type StaticRoute = (req: IncomingMessage, res: ServerResponse) => void;
+
+export function createStaticRoute({
+  clientDir,
+  dev,
+}: {
+  readonly clientDir: string;
+  readonly dev: boolean;
+}): StaticRoute {
+  const notFound: StaticRoute = (_req, res) => {
+    answerRefusal(res, 404, 'NOT_FOUND', 'There is nothing at this path.');
+  };
+  if (!existsSync(join(clientDir, 'index.html')))
+    return (_req, res) => {
+      answerRefusal(res, 404, 'CLIENT_NOT_BUILT', 'The client is not built. The API is at /graphql.');
+    };
+  const serve = sirv(clientDir, {
+    dev,
+    etag: true,
+    gzip: true,
+    brotli: true,
+    single: true,
+    onNoMatch: notFound,
+    setHeaders: (res, path) => {
+      // The build names files under assets/ by their content.
+      res.setHeader(
+        'cache-control',
+        !dev && path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+      );
+    },
+  });
+  return (req, res) => {
+    if (req.method === 'GET' || req.method === 'HEAD') serve(req, res);
+    else {
+      res.setHeader('allow', 'GET, HEAD');
+      answerRefusal(res, 405, 'METHOD_NOT_ALLOWED', 'There is nothing to send to at this path.');
+    }
+  };
+}

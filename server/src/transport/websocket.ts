@@ -1,0 +1,193 @@
+/**
+ * Owns: GraphQL over WebSocket (subprotocol graphql-transport-ws): who may open a socket, what it may carry, how it ends.
+ *
+ * Close codes: 4401 no valid token, or no longer · 1012 the server restarts, reconnect · 1001 the server goes away ·
+ * 1013 the database does not answer, try later · 1009 a message over 4 MB. Of these clients give up only on 4401.
+ *
+ * Invariants: a socket that is gone leaves nothing running; a revoked token has no open socket.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql';
+import { useServer, type Extra } from 'graphql-ws/use/ws';
+import type { ConnectionInitMessage } from 'graphql-ws';
+import type { Access, Services } from 'schema/services';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Log } from '../ports/log.ts';
+import { admit, tokenOf, unauthenticated, type Admission } from './access.ts';
+import { isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
+import type { GraphQLEngine } from './graphql.ts';
+
+export interface Sockets {
+  /** Takes over an upgrade request that was found allowed. */
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Closes all sockets with this code; those that do not answer within a second are cut. */
+  close(code: number, reason: string): Promise<void>;
+}
+
+type State = Extra & { admission?: Admission } & Record<PropertyKey, unknown>;
+type Run = { execute: (args: ExecutionArgs) => unknown; subscribe: (args: ExecutionArgs) => unknown };
+
+/** Most operations, subscriptions included, that run at once on one socket. */
+export const maxOperations = 256;
+
+export function serveSockets(deps: {
+  readonly graphql: GraphQLEngine;
+  readonly services: Services;
+  readonly access: Access;
+  readonly faults: Faults;
+  readonly log: Log;
+}): Sockets {
+  const { graphql, services, access, faults, log } = deps;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, perMessageDeflate: false });
+
+  const ended = useServer<ConnectionInitMessage['payload'], State>(
+    {
+      // Keeps error texts out of close reasons, whatever NODE_ENV says.
+      isProd: true,
+      connectionInitWaitTimeout: 5_000,
+      onConnect: async ({ connectionParams, extra }) => {
+        const { socket } = extra;
+        try {
+          const admission = await admit(access, tokenOf(connectionParams), () => {
+            socket.close(4401, 'The token was revoked.');
+          });
+          if (!admission) {
+            socket.close(4401, 'A valid token is needed.');
+            return false;
+          }
+          if (socket.readyState !== socket.OPEN) {
+            admission.release();
+            return false;
+          }
+          extra.admission = admission;
+          return true;
+        } catch (error) {
+          if (!isStorageUnavailable(error)) faults.mask(error);
+          socket.close(1013, 'The server cannot check the token now; try later.');
+          return false;
+        }
+      },
+      onClose: ({ extra }) => {
+        extra.admission?.release();
+      },
+      onSubscribe: ({ extra, subscriptions }, _id, params) => {
+        try {
+          if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
+          if (Object.keys(subscriptions).length > maxOperations)
+            throw fault(
+              'TOO_MANY_OPERATIONS',
+              `A socket carries at most ${maxOperations} operations at once.`,
+            );
+          const { viewer } = extra.admission;
+          const { schema, execute, subscribe, parse, validate, contextFactory } = graphql.getEnveloped({
+            services,
+            viewer,
+            params,
+          } as never);
+          const document = parse(params.query);
+          const errors = validate(schema, document) as readonly GraphQLError[];
+          if (errors.length > 0) return errors.map(withoutHttp);
+          return Promise.resolve(contextFactory()).then((contextValue) => ({
+            schema,
+            document,
+            operationName: params.operationName,
+            variableValues: params.variables,
+            contextValue,
+            // How graphql-ws hands the engine of this operation to `execute` and `subscribe` below.
+            rootValue: { execute, subscribe } satisfies Run,
+          }));
+        } catch (error) {
+          return [withoutHttp(faults.mask(error))];
+        }
+      },
+      execute: (args) => (args.rootValue as Run).execute(args) as Promise<ExecutionResult>,
+      subscribe: async (args) => {
+        const result = (await (args.rootValue as Run).subscribe(args)) as
+          AsyncGenerator<ExecutionResult> | ExecutionResult;
+        return Symbol.asyncIterator in result ? endingInAnswer(result, faults) : result;
+      },
+      onNext: (_context, _id, _params, _args, { data, errors, extensions }) =>
+        errors && {
+          ...(data !== undefined && { data }),
+          ...(extensions !== undefined && { extensions }),
+          errors: errors.map((e) => withoutHttp(e).toJSON()),
+        },
+    },
+    sockets,
+    12_000,
+  );
+
+  sockets.on('connection', (socket: WebSocket) => {
+    // graphql-ws prints to the console what any stranger can provoke, for example a message that is too long.
+    socket.removeAllListeners('error');
+    socket.on('error', (error) => {
+      log.warn({ reason: error.message }, 'a socket failed');
+    });
+  });
+
+  return {
+    upgrade(req, socket, head) {
+      sockets.handleUpgrade(req, socket, head, (opened) => {
+        sockets.emit('connection', opened, req);
+      });
+    },
+    async close(code, reason) {
+      const open = [...sockets.clients];
+      for (const socket of open) socket.close(code, reason);
+      await Promise.all(open.map((socket) => closedWithin(socket, 1_000)));
+      await ended.dispose();
+    },
+  };
+}
+
+const fault = (code: string, message: string): GraphQLError =>
+  new GraphQLError(message, { extensions: { code } });
+
+/** Yoga keeps the HTTP status of an error in its extensions; there is none on a socket. */
+function withoutHttp(error: GraphQLError): GraphQLError {
+  if (!('http' in error.extensions)) return error;
+  const { http: _, ...extensions } = error.extensions;
+  const { message, nodes, source, positions, path } = error;
+  return new GraphQLError(message, { nodes, source, positions, path, extensions });
+}
+
+/** A stream that breaks ends with a masked error as its last answer; graphql-ws would show the error's own message. */
+function endingInAnswer(
+  results: AsyncGenerator<ExecutionResult>,
+  faults: Faults,
+): AsyncGenerator<ExecutionResult> {
+  let broken = false;
+  return {
+    next: async () => {
+      if (broken) return { done: true, value: undefined };
+      try {
+        return await results.next();
+      } catch (error) {
+        broken = true;
+        return { done: false, value: { errors: [faults.mask(error)] } };
+      }
+    },
+    return: (value) => results.return(value),
+    throw: (error) => results.throw(error),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async [Symbol.asyncDispose]() {
+      await results.return(undefined);
+    },
+  };
+}
+
+function closedWithin(socket: WebSocket, ms: number): Promise<void> {
+  if (socket.readyState === socket.CLOSED) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => {
+      socket.terminate();
+    }, ms);
+    socket.once('close', () => {
+      clearTimeout(cut);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,321 @@
+/**
+ * A `Services` and an `Access` in memory, for tests of whatever stands before them. It answers, counts what is open,
+ * and can be told to break; it decides nothing.
+ */
+import {
+  applyEntries,
+  emptyOverlay,
+  emptyProjection,
+  encodeCursor,
+  stateOf,
+  type Entry,
+} from 'schema/projection';
+import type { FeedEvent, TokenModel, Viewer, WorkstreamModel, WorkstreamSummaryModel } from 'schema/model';
+import type { Access, Services } from 'schema/services';
+import type { WorkstreamNotFound } from 'schema/outcome';
+
+export interface FakeWorkstream {
+  readonly id: string;
+  entries: readonly Entry[];
+  durableThrough: number;
+}
+
+const at = '2026-11-30T09:52:03.120Z';
+
+const notFound: WorkstreamNotFound = {
+  type: 'Rejected',
+  code: 'WORKSTREAM_NOT_FOUND',
+  message: 'There is no workstream with this id.',
+  retryable: false,
+};
+
+const storageUnavailable = {
+  type: 'Rejected',
+  code: 'STORAGE_UNAVAILABLE',
+  message: 'The database does not answer.',
+  retryable: true,
+} as const;
+
+/** An unending stream that tests push into; counts those who listen. */
+function createChannel<T>() {
+  const listeners = new Set<(item: T | Error) => void>();
+  const waiting: { count: number; resolve: () => void }[] = [];
+  const changed = (): void => {
+    for (const w of waiting.splice(0))
+      if (listeners.size === w.count) w.resolve();
+      else waiting.push(w);
+  };
+  return {
+    get open() {
+      return listeners.size;
+    },
+    /** Resolves once exactly `count` listen. */
+    hasOpen: (count: number): Promise<void> =>
+      listeners.size === count
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            waiting.push({ count, resolve });
+          }),
+    push(item: T | Error) {
+      for (const listener of [...listeners]) listener(item);
+    },
+    async *follow(signal: AbortSignal): AsyncGenerator<T> {
+      const items: (T | Error)[] = [];
+      let wake: () => void = () => undefined;
+      const listener = (item: T | Error): void => {
+        items.push(item);
+        wake();
+      };
+      const onAbort = (): void => {
+        wake();
+      };
+      signal.addEventListener('abort', onAbort);
+      listeners.add(listener);
+      changed();
+      try {
+        while (!signal.aborted) {
+          const item = items.shift();
+          if (item instanceof Error) throw item;
+          if (item !== undefined) yield item;
+          else
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+        }
+      } finally {
+        listeners.delete(listener);
+        signal.removeEventListener('abort', onAbort);
+        changed();
+      }
+    },
+  };
+}
+
+export function createFakeServices() {
+  const workstreams = new Map<string, FakeWorkstream>();
+  const feed = createChannel<FeedEvent>();
+  const states = createChannel<never>();
+  const tokens = createChannel<never>();
+  const calls: { verb: string; by: Viewer; input: unknown }[] = [];
+  const broken: { reads: Error | null } = { reads: null };
+
+  const modelOf = (w: FakeWorkstream): WorkstreamModel => {
+    const durable = applyEntries(
+      emptyProjection,
+      w.entries.filter((e) => e.revision <= w.durableThrough),
+    );
+    const pending = w.entries.filter((e) => e.revision > w.durableThrough);
+    const projection = applyEntries(durable, pending);
+    return {
+      id: w.id,
+      projection,
+      durable,
+      pending,
+      epoch: 3,
+      durableThrough: w.durableThrough,
+      state: stateOf(projection),
+      overlay: {
+        ...emptyOverlay,
+        message: { id: 'm1', turnId: 't1', text: 'so far', reasoning: '' },
+        tools: { k1: { offset: 5, text: 'tail' } },
+      },
+      persistence: { status: 'RETRYING', nextAttemptAt: at, message: 'The database is away.' },
+      cursor: encodeCursor({ incarnation: 'i1', epoch: 3, revision: projection.revision }),
+      owner: 's1',
+      quarantine: null,
+      createdAt: at,
+      updatedAt: at,
+    };
+  };
+  const summaryOf = (w: FakeWorkstream): WorkstreamSummaryModel => {
+    const { id, projection, state } = modelOf(w);
+    return {
+      id,
+      title: projection.configuration.title,
+      state,
+      stopping: false,
+      model: projection.configuration.model,
+      revision: projection.revision,
+      createdAt: at,
+      updatedAt: at,
+    };
+  };
+  const record = (verb: string, by: Viewer, input: unknown): void => {
+    calls.push({ verb, by, input });
+  };
+  const read = <T>(value: T): Promise<T> =>
+    broken.reads ? Promise.reject(broken.reads) : Promise.resolve(value);
+
+  const token: TokenModel = { id: 'k-1', name: 'laptop', createdAt: at, lastUsedAt: null };
+
+  const services: Services = {
+    workstreams: {
+      get: (id) => {
+        const found = workstreams.get(id);
+        return read(found ? modelOf(found) : null);
+      },
+      list: ({ first, after }) => {
+        const all = [...workstreams.values()].toReversed();
+        const from = after === null ? 0 : all.findIndex((w) => w.id === after) + 1;
+        const items = all.slice(from, from + first).map(summaryOf);
+        return read({ items, hasNext: from + first < all.length, totalCount: all.length });
+      },
+      async *states(signal) {
+        yield { type: 'StatesSnapshot', workstreams: [...workstreams.values()].map(summaryOf) };
+        yield* states.follow(signal);
+      },
+      create: (by, input) => {
+        record('create', by, input);
+        if (input.model === 'nope')
+          return Promise.resolve({
+            type: 'Rejected',
+            code: 'INVALID_INPUT',
+            field: 'model',
+            message: 'There is no model "nope".',
+            retryable: false,
+          } as const);
+        const id = `w${workstreams.size + 1}`;
+        workstreams.set(id, { id, entries: [], durableThrough: 0 });
+        return Promise.resolve({ type: 'Accepted', durability: 'DURABLE', workstreamId: id } as const);
+      },
+    },
+    history: {
+      page: (workstreamId, range) => {
+        const w = workstreams.get(workstreamId);
+        if (!w) return read(null);
+        const entries =
+          range.direction === 'forward'
+            ? w.entries.filter((e) => e.revision > range.after).slice(0, range.count)
+            : w.entries.filter((e) => range.before === null || e.revision < range.before).slice(-range.count);
+        const { projection, cursor, epoch } = modelOf(w);
+        return read({
+          entries,
+          hasOlder: (entries[0]?.revision ?? 1) > 1,
+          hasNewer: (entries.at(-1)?.revision ?? 0) < projection.revision,
+          revision: projection.revision,
+          durableThrough: w.durableThrough,
+          epoch,
+          cursor,
+        });
+      },
+    },
+    feed: {
+      follow: async function* (workstreamId, after, signal) {
+        calls.push({ verb: 'follow', by: viewer('none'), input: { workstreamId, after } });
+        if (workstreams.has(workstreamId)) yield* feed.follow(signal);
+        else
+          yield {
+            item: { type: 'Ended', reason: 'WORKSTREAM_NOT_FOUND', resumable: false },
+            cursor: '',
+          };
+      },
+      tokens: (_workstreamId, signal) => tokens.follow(signal),
+    },
+    messages: {
+      send: (by, input) => {
+        record('send', by, input);
+        return Promise.resolve(
+          workstreams.has(input.workstreamId)
+            ? ({
+                type: 'Accepted',
+                durability: 'DURABLE',
+                disposition: 'STARTED',
+                messageId: 'e9',
+                turnId: 't9',
+                revision: 9,
+              } as const)
+            : notFound,
+        );
+      },
+      resumeQueue: () => Promise.resolve(storageUnavailable),
+    },
+    turns: {
+      stop: () =>
+        Promise.resolve({
+          type: 'Rejected',
+          code: 'STALE_TURN',
+          message: 'That turn has ended.',
+          retryable: false,
+          currentTurnId: 't2',
+        }),
+    },
+    approvals: {
+      decide: () =>
+        Promise.resolve({
+          type: 'Rejected',
+          code: 'APPROVAL_GONE',
+          message: 'That cycle is not open.',
+          retryable: false,
+          currentCycleIds: ['c2'],
+        }),
+      list: () => {
+        const items = [...workstreams.values()].flatMap((w) =>
+          modelOf(w).projection.cycles.map((cycle) => ({ workstreamId: w.id, cycle })),
+        );
+        return read({ items, hasNext: false, totalCount: items.length });
+      },
+    },
+    tokens: {
+      list: () => read([token]),
+      create: () => Promise.resolve({ type: 'Accepted', durability: 'DURABLE', token, secret: 's3cret' }),
+      revoke: () =>
+        Promise.resolve({
+          type: 'Rejected',
+          code: 'TOKEN_NOT_FOUND',
+          message: 'There is no token with this id.',
+          retryable: false,
+        }),
+    },
+    models: {
+      list: () => [{ alias: 'demo', description: 'built in', demo: true, isDefault: true }],
+    },
+    tools: { list: () => [{ name: 'shell', description: 'Runs a command.', asks: true }] },
+    server: {
+      info: () =>
+        read({
+          version: '0.0.0',
+          node: 'n1',
+          database: 'memory',
+          workspaceRoots: ['/tmp'],
+          warnings: [],
+          persistence: { status: 'HEALTHY' },
+        }),
+    },
+  };
+  return { services, workstreams, feed, states, tokens, calls, broken };
+}
+
+export const viewer = (token: string): Viewer => ({
+  id: `author-${token}`,
+  name: token,
+  tokenId: `id-${token}`,
+});
+
+export function createFakeAccess() {
+  const valid = new Set(['good', 'other']);
+  const codes = new Set(['code-1']);
+  const watchers = new Map<string, Set<() => void>>();
+  const broken: { error: Error | null } = { error: null };
+  const access: Access = {
+    authenticate: (token) =>
+      broken.error ? Promise.reject(broken.error) : Promise.resolve(valid.has(token) ? viewer(token) : null),
+    exchange: (code) => Promise.resolve(codes.delete(code) ? { token: 'good' } : null),
+    onRevoked: (tokenId, callback) => {
+      const set = watchers.get(tokenId) ?? new Set();
+      watchers.set(tokenId, set.add(callback));
+      return () => set.delete(callback);
+    },
+  };
+  return {
+    access,
+    broken,
+    revoke(token: string) {
+      valid.delete(token);
+      for (const callback of watchers.get(`id-${token}`) ?? []) callback();
+    },
+    /** How many wait to hear of a revocation. */
+    get watching() {
+      return [...watchers.values()].reduce((sum, set) => sum + set.size, 0);
+    },
+  };
+}
