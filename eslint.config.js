@@ -99,6 +99,8 @@ export default defineConfig(
       '@typescript-eslint/ban-ts-comment': ['error', { minimumDescriptionLength: 10 }],
       // A port or a resolver may be asynchronous by contract and answer at once.
       '@typescript-eslint/require-await': 'off',
+      // Functions and factories: our ports' methods have no `this`, and are passed on freely.
+      '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-restricted-properties': ['error', ...idleTests],

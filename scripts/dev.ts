@@ -21,6 +21,9 @@ const children = [
   start('client', 'vite', ['--clearScreen', 'false'], join(root, 'client')),
 ];
 let exitCode: number | null = null;
+console.log(
+  'While developing, open the sign-in link of the server at the address of vite (http://localhost:5173).',
+);
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end(0));
 
