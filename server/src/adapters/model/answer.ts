@@ -1,6 +1,6 @@
 /**
  * Owns: the chunks of one answer → deltas as they come, and the answer (or what is wrong with it) at the end.
- * Does not own: bytes and events (`openai-chat.ts`), or pieces of calls (`tool-calls.ts`).
+ * Does not own: bytes and events (`events.ts`), or pieces of calls (`tool-calls.ts`).
  *
  * Invariants: deltas of a channel, joined, are the channel's text in the answer; no delta splits a surrogate pair;
  * one choice only, the first that speaks; calls are there because they were sent, whatever the finish reason (D-38).

@@ -1,7 +1,7 @@
 /**
- * Owns: one streamed chat completion over the official SDK: connection, bytes, events, timeouts, abort.
- * Does not own: what chunks mean (`answer.ts`), what a failure is called (`faults.ts`), retrying (SDK retries are
- * off, D-37), or which alias leads here (`index.ts`).
+ * Owns: one streamed chat completion over the official SDK: connection, limits, abort.
+ * Does not own: what bytes and chunks mean (`events.ts`, `answer.ts`), what a failure is called (`faults.ts`),
+ * retrying (SDK retries are off, D-37), or which alias leads here (`index.ts`).
  *
  * Invariants: never throws; nothing is handed on after the outcome; on abort, timeout and after [DONE] the connection
  * is let go; the same bytes give the same answer however they are cut.
@@ -9,13 +9,14 @@
  * The SDK's own stream reader is not used: it hides [DONE], stops at the first event it cannot parse, and cannot say
  * whether bytes still arrive.
  */
-import { createParser } from 'eventsource-parser';
 import OpenAI, { BadRequestError, UnprocessableEntityError } from 'openai';
 import type { Clock } from '../../ports/clock.ts';
 import type { ModelDelta, ModelOutcome, ModelRequest } from '../../ports/model.ts';
-import { createAnswerAssembly, type Assembled } from './answer.ts';
+import { createAnswerAssembly, type AnswerAssembly, type Assembled } from './answer.ts';
+import { createAttempt, type Attempt } from './attempt.ts';
 import type { Endpoint } from './endpoint.ts';
-import { createFault, faultFromDescription, faultFromError, type FaultScope } from './faults.ts';
+import { createEventReader } from './events.ts';
+import { createFault, faultFromError, type FaultScope } from './faults.ts';
 import { isRecord, parseJson, readText } from './json.ts';
 import { toWireRequest } from './wire.ts';
 
@@ -35,8 +36,6 @@ export interface OpenAiChat {
 const responseTimeoutMs = 300_000;
 /** Between bytes of a response; keep-alive comments count as bytes (D-37). */
 const idleTimeoutMs = 120_000;
-/** Grace for the endpoint to close after [DONE], so that the connection can be used again. */
-const drainMs = 1_000;
 /** Answers are far smaller; this is what keeps an endless one from filling the memory. */
 const maxResponseBytes = 64 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
@@ -102,63 +101,9 @@ export function createOpenAiChat(
   };
 }
 
-/** One attempt's lifetime: ends by the caller's abort, by silence, or by `end`. */
-interface Attempt {
-  readonly signal: AbortSignal;
-  /** Gives the endpoint this long until it is heard of again. */
-  expect(ms: number): void;
-  expected(): number;
-  timedOut(): boolean;
-  /** Lets the endpoint finish for a moment in the background, then lets the connection go. */
-  drain(reader: ReadableStreamDefaultReader<Uint8Array>): void;
-  /** Lets the connection go, unless it is being drained. */
-  end(): void;
-}
-
-function createAttempt(clock: Clock, caller: AbortSignal): Attempt {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  let cancelTimer = (): void => undefined;
-  let state: 'OPEN' | 'DRAINING' | 'TIMED_OUT' = 'OPEN';
-  let ms = 0;
-  caller.addEventListener('abort', abort, { once: true });
-  return {
-    signal: controller.signal,
-    expect(limit) {
-      cancelTimer();
-      ms = limit;
-      cancelTimer = clock.after(limit, () => {
-        state = 'TIMED_OUT';
-        abort();
-      });
-    },
-    expected: () => ms,
-    timedOut: () => state === 'TIMED_OUT',
-    drain(reader) {
-      state = 'DRAINING';
-      cancelTimer();
-      cancelTimer = clock.after(drainMs, abort);
-      const rest = async (): Promise<void> => {
-        while (!(await reader.read()).done);
-      };
-      void rest()
-        .catch(() => undefined)
-        .finally(() => cancelTimer());
-    },
-    end() {
-      caller.removeEventListener('abort', abort);
-      if (state === 'DRAINING') return;
-      cancelTimer();
-      abort();
-    },
-  };
-}
-
-type Answer = ReturnType<typeof createAnswerAssembly>;
-
 async function readAnswer(
   response: Response,
-  answer: Answer,
+  answer: AnswerAssembly,
   attempt: Attempt,
   scope: FaultScope,
 ): Promise<ModelOutcome> {
@@ -184,77 +129,6 @@ async function readAnswer(
 }
 
 const tooLarge = { what: 'sent an answer without end', retryable: false } as const;
-
-/** What the events read so far amount to; null: read on. */
-type Reading = ModelOutcome | 'DONE' | null;
-
-/**
- * Bytes → events → the answer. A body that does not begin like an event stream is kept, to be judged whole at its
- * end: a completion that was not streamed is as good; an error or a web page is named for what it is.
- */
-function createEventReader(answer: Answer, scope: FaultScope) {
-  const decoder = new TextDecoder();
-  let kind: 'UNKNOWN' | 'EVENTS' | 'BODY' = 'UNKNOWN';
-  let body = '';
-  let result: Reading = null;
-  const parser = createParser({
-    onEvent({ event, data }) {
-      if (result !== null || data.trim() === '') return;
-      result = readEvent(event, data, answer, scope);
-    },
-    maxBufferSize: maxResponseBytes,
-  });
-
-  function take(text: string): Reading {
-    if (kind === 'EVENTS') {
-      parser.feed(text);
-      return result;
-    }
-    body += text;
-    const begins = body.trimStart();
-    if (kind === 'UNKNOWN' && begins !== '') kind = /^[[{<]/.test(begins) ? 'BODY' : 'EVENTS';
-    if (kind !== 'EVENTS') return null;
-    parser.feed(body);
-    body = '';
-    return result;
-  }
-
-  return {
-    feed: (chunk: Uint8Array): Reading => take(decoder.decode(chunk, { stream: true })),
-    end(): Reading {
-      // The blank line that ends the last event is sometimes missing.
-      const reading = take(`${decoder.decode()}\n\n`);
-      return reading === null && kind === 'BODY' ? readBody(body, answer, scope) : reading;
-    },
-  };
-}
-
-function readEvent(event: string | undefined, data: string, answer: Answer, scope: FaultScope): Reading {
-  if (data.trim() === '[DONE]') return 'DONE';
-  const chunk = parseJson(data);
-  if (event === 'error') return faultFromDescription(scope, chunk ?? data, null);
-  if (chunk === undefined) return createFault('MALFORMED', scope, { detail: 'a stream event is not JSON' });
-  if (isRecord(chunk) && chunk['error']) return faultFromDescription(scope, chunk, null);
-  answer.add(chunk);
-  return null;
-}
-
-function readBody(body: string, answer: Answer, scope: FaultScope): Reading {
-  const json = parseJson(body);
-  if (isRecord(json) && Array.isArray(json['choices']) && !json['error']) {
-    answer.add(json);
-    return 'DONE';
-  }
-  if (isRecord(json) && json['error']) return faultFromDescription(scope, json, null);
-  if (/^\s*</.test(body)) {
-    return createFault('MALFORMED', scope, {
-      what: 'answered with a web page',
-      advice: 'check OPENAI_BASE_URL, which usually ends in /v1',
-      retryable: false,
-    });
-  }
-  return createFault('MALFORMED', scope, { detail: 'the body is no event stream' });
-}
 
 function outcomeOf(assembled: Assembled, scope: FaultScope): ModelOutcome {
   switch (assembled.type) {
