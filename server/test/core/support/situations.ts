@@ -1,0 +1,233 @@
+/**
+ * Owns: a canonical life for each situation of the state table, each event of it as something that happens in that
+ * life, and telling the situation from a state.
+ */
+import { isStopping, liveTurn, stateOf } from 'schema/projection';
+import type { Command, Input, World as Event } from '../../../src/core/inputs.ts';
+import { step, type Step } from '../../../src/core/step.ts';
+import { loadedState, type State } from '../../../src/core/workstream/state.ts';
+import type { CommandEvent, Situation, TableEvent, WorldEvent } from '../../../src/core/workstream/table.ts';
+import { ann, createWorld, declaration, place, prepared, retryable, type World } from './world.ts';
+
+const resting = createWorld;
+
+const admitted = (): World => {
+  const w = createWorld();
+  w.send('hello');
+  return w;
+};
+const asking = (): World => {
+  const w = admitted();
+  w.store();
+  return w;
+};
+const preparing = (): World => {
+  const w = asking();
+  w.declare('write_file');
+  w.store();
+  return w;
+};
+const waiting = (): World => {
+  const w = preparing();
+  w.prepare('write');
+  w.store();
+  return w;
+};
+const starting = (): World => {
+  const w = waiting();
+  w.decide('APPROVED');
+  return w;
+};
+const working = (): World => {
+  const w = starting();
+  w.store();
+  return w;
+};
+const then = (w: World, more: (w: World) => unknown): World => {
+  more(w);
+  w.store();
+  return w;
+};
+
+export const canonical: Readonly<Record<Situation, () => World>> = {
+  CREATING: resting,
+  CLOSED: resting,
+  IDLE: () => then(asking(), (w) => w.answer({ text: 'hi' })),
+  ERROR: () => then(asking(), (w) => w.fail({ retryable: false })),
+  ADMITTED: admitted,
+  ASKING: asking,
+  BACKOFF: () => then(asking(), (w) => w.fail()),
+  PREPARING: preparing,
+  WAITING: waiting,
+  STARTING: starting,
+  WORKING: working,
+  STOPPING_ANSWER: () => then(asking(), (w) => w.stop()),
+  STOPPING_CALLS: () => then(working(), (w) => w.stop()),
+};
+
+/** The state of the canonical life. CREATING and CLOSED are no steps of it: other services write those entries. */
+export function stateIn(situation: Situation, w: World): State {
+  if (situation !== 'CREATING' && situation !== 'CLOSED') return w.state;
+  const marked = place(w.state.projection.revision + 1, { kind: 'LIFECYCLE', lifecycle: situation });
+  const { projection } = w.state;
+  return loadedState({
+    id: 'w1',
+    incarnation: 'incarnation',
+    epoch: 1,
+    projection: { ...projection, lifecycle: situation, revision: marked.revision },
+    conversation: [],
+  });
+}
+
+/** Which situation a state is in, told from the outside: the view, and what is under way. */
+export function situationOf(state: State): Situation {
+  const { projection, attempt, progress, held } = state;
+  const shows = stateOf(projection);
+  switch (shows) {
+    case 'ATTENTION':
+      return 'WAITING';
+    case 'THINKING':
+      if (isStopping(projection)) return 'STOPPING_ANSWER';
+      if (attempt?.phase === 'backoff') return 'BACKOFF';
+      return held.some(({ deed }) => deed.type === 'callModel') ? 'ADMITTED' : 'ASKING';
+    case 'RUNNING':
+      if (isStopping(projection)) return 'STOPPING_CALLS';
+      if (Object.values(progress).some((p) => p.type === 'preparing')) return 'PREPARING';
+      return held.some(({ deed }) => deed.type === 'runTool') ? 'STARTING' : 'WORKING';
+    default:
+      return shows;
+  }
+}
+
+/** The event happens to this state: what the step makes of it. */
+export function happen(event: TableEvent, state: State, w: World): Step {
+  const input = inputOf(event, state, w);
+  return step(prior(event, state), { input, at: '2026-01-01T00:00:00.000Z', seed: 'seed' });
+}
+
+/** The state the event happens to: for a takeover, what another process makes of the journal. */
+export function prior(event: TableEvent, state: State): State {
+  if (event !== 'recovered' && event !== 'recoveredAgain') return state;
+  const { turn } = state.projection;
+  const before = event === 'recovered' || !turn ? turn : { ...turn, recoveries: 2 };
+  return loadedState({
+    id: state.workstreamId,
+    incarnation: state.incarnation,
+    epoch: state.epoch + 1,
+    projection: { ...state.projection, turn: before },
+    conversation: state.conversation,
+  });
+}
+
+function inputOf(event: TableEvent, state: State, w: World): Input {
+  if (event === 'recovered' || event === 'recoveredAgain') return { type: 'recover' };
+  if (event === 'acknowledged')
+    return {
+      type: 'acknowledged',
+      epoch: state.epoch,
+      batch: state.batches,
+      through: state.projection.revision,
+    };
+  if (isCommand(event))
+    return {
+      type: 'command',
+      by: ann,
+      key: { scope: 'ann/w1', key: 'a key of its own', inputHash: event },
+      command: commands[event](w),
+    };
+  const turn = liveTurn(state.projection) ?? state.projection.turn;
+  const stamp = { epoch: state.epoch, generation: turn?.generation ?? 1 };
+  if (event === 'oldClaim')
+    return {
+      type: 'world',
+      stamp: { ...stamp, generation: stamp.generation - 1 },
+      event: reports.modelAnswered(w),
+    };
+  return { type: 'world', stamp, event: reports[event](w) };
+}
+
+const commands: Readonly<Record<CommandEvent, (w: World) => Command>> = {
+  send: () => ({ type: 'send', text: 'more' }),
+  stop: (w) => ({ type: 'stop', turnId: liveTurn(w.state.projection)?.id ?? null }),
+  stopOther: () => ({ type: 'stop', turnId: 'another' }),
+  approveLast: (w) => decision(w, 'APPROVED'),
+  denyLast: (w) => decision(w, 'DENIED'),
+  decideChanged: (w) => ({ ...decision(w, 'APPROVED'), argumentsHash: 'other arguments' }),
+  decideOther: (w) => ({ ...decision(w, 'APPROVED'), cycleId: 'another' }),
+  resumeQueue: () => ({ type: 'resumeQueue' }),
+};
+
+const isCommand = (event: TableEvent): event is CommandEvent => event in commands;
+
+function decision(w: World, verdict: 'APPROVED' | 'DENIED'): Extract<Command, { readonly type: 'decide' }> {
+  const cycle = w.state.projection.cycles.at(-1);
+  const item = cycle?.items.at(-1);
+  return {
+    type: 'decide',
+    cycleId: cycle?.id ?? 'none',
+    callId: item?.callId ?? 'none',
+    argumentsHash: item?.argumentsHash ?? 'none',
+    verdict,
+    feedback: null,
+  };
+}
+
+/** Events about what the world was last asked for, by the ids it was told. */
+const reports: Readonly<
+  Record<
+    Exclude<WorldEvent, 'acknowledged' | 'oldClaim' | 'recovered' | 'recoveredAgain'>,
+    (w: World) => Event
+  >
+> = {
+  modelSpoke: (w) => ({ type: 'modelDelta', messageId: asked(w), text: 'piece', reasoning: '' }),
+  modelAnswered: (w) => ({ type: 'modelEnded', messageId: asked(w), outcome: answer }),
+  modelDeclared: (w) => ({
+    type: 'modelEnded',
+    messageId: asked(w),
+    outcome: { ...answer, calls: [declaration('read_file')] },
+  }),
+  modelCutOff: (w) => ({
+    type: 'modelEnded',
+    messageId: asked(w),
+    outcome: { ...answer, calls: [declaration('read_file')], finish: 'LENGTH' },
+  }),
+  modelFailedForNow: (w) => ({ type: 'modelEnded', messageId: asked(w), outcome: retryable }),
+  modelFailedForGood: (w) => ({
+    type: 'modelEnded',
+    messageId: asked(w),
+    outcome: { ...retryable, retryable: false },
+  }),
+  modelAborted: (w) => ({ type: 'modelEnded', messageId: asked(w), outcome: { type: 'aborted' } }),
+  retryDue: (w) => ({ type: 'backoffOver', messageId: asked(w) }),
+  callsAllowed: (w) => allPrepared(w, 'read'),
+  callsAsk: (w) => allPrepared(w, 'write'),
+  callsInvalid: (w) => allPrepared(w, 'invalid'),
+  callSpoke: (w) => ({ type: 'toolOutput', callId: begun(w), text: 'piece' }),
+  lastCallSettled: (w) => ({
+    type: 'toolEnded',
+    callId: begun(w),
+    result: { outcome: 'OK', effect: 'COMMITTED', content: 'done' },
+  }),
+  stopOverdue: (w) => ({ type: 'stopOverdue', turnId: w.state.projection.turn?.id ?? 'none' }),
+};
+
+const answer = {
+  type: 'answered',
+  text: 'text',
+  reasoning: '',
+  calls: [],
+  finish: 'STOP',
+  usage: null,
+  model: 'test',
+} as const;
+
+const asked = (w: World): string => w.effects.findLast((e) => e.type === 'callModel')?.messageId ?? 'none';
+const begun = (w: World): string => w.effects.findLast((e) => e.type === 'runTool')?.call.callId ?? 'none';
+
+function allPrepared(w: World, kind: 'read' | 'write' | 'invalid'): Event {
+  const request = w.effects.findLast((e) => e.type === 'prepareCalls');
+  return {
+    type: 'callsPrepared',
+    calls: (request?.calls ?? []).map(({ callId }) => ({ callId, prepared: prepared(kind, callId) })),
+  };
+}
