@@ -7,7 +7,7 @@ import { findMarked, isGroupAlive, signalGroup, signalMarked } from './process-t
 /** Between SIGTERM and SIGKILL, milliseconds. */
 export const graceMs = 2_000;
 /** From SIGKILL until the end counts as not confirmed, milliseconds. */
-export const confirmMs = 5_000;
+const confirmMs = 5_000;
 
 export interface Ending {
   /** Null when only the markers are known: the server that started them is gone. */

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { callMarker } from './environment.ts';
 
-export const hasProcessTable = process.platform === 'linux';
+const hasProcessTable = process.platform === 'linux';
 
 /** A process that carries the marker of a call. */
 export interface MarkedProcess {

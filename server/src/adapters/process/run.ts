@@ -34,7 +34,7 @@ export async function runCommand(
   const cut = await firstOf({ clock }, exit, command.timeoutMs, signal);
   const gone = await endAll({ clock }, { group, callIds: new Set([command.callId]), graceMs });
   // A shell that could not be killed has no exit to wait for.
-  const ended = await Promise.race([exit, ...(gone ? [] : [null])]);
+  const ended = gone ? await exit : await Promise.race([exit, Promise.resolve(null)]);
   await read.finish();
   live.end();
 

@@ -12,7 +12,7 @@ import { visibleLine } from './visible.ts';
 import { writeInside } from './write-inside.ts';
 
 /** The new text of the file and what to tell the model when it is written. */
-export interface Change {
+interface Change {
   readonly after: string;
   readonly report: string;
 }

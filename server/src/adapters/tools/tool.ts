@@ -4,7 +4,7 @@
 import type * as z from 'zod';
 import type { Preview, ToolResult } from 'schema/projection';
 
-export type Access = 'READ' | 'WRITE' | 'EXECUTE';
+type Access = 'READ' | 'WRITE' | 'EXECUTE';
 
 export interface Tool<Arguments> {
   readonly name: string;

@@ -20,7 +20,7 @@ async function orphan(
       // Gone, as it should be.
     }
   });
-  const [output] = (await once(child.stdout as NonNullable<typeof child.stdout>, 'data')) as [Buffer];
+  const [output] = (await once(child.stdout, 'data')) as [Buffer];
   return { child, output: output.toString() };
 }
 

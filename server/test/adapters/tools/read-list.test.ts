@@ -86,7 +86,7 @@ describe('read_file', () => {
     expect(await bench.call('read_file', { path: 'a.bin' })).toMatchObject({
       outcome: 'ERROR',
       effect: 'NONE',
-      content: expect.stringContaining('binary'),
+      content: expect.stringContaining('binary') as string,
     });
     expect(await content(bench, 'read_file', { path: 'latin.txt' })).toMatch(
       /^caf\uFFFD\n\[.*not valid UTF-8/,

@@ -27,7 +27,7 @@ describe('the definitions', () => {
     expect(definitions.find(({ name }) => name === 'edit_file')?.parameters).toMatchObject({
       required: ['path', 'old_text', 'new_text'],
       properties: {
-        path: { type: 'string', description: expect.any(String) },
+        path: { type: 'string', description: expect.any(String) as string },
         old_text: { type: 'string', minLength: 1 },
         new_text: { type: 'string' },
         replace_all: { type: 'boolean' },
@@ -47,7 +47,7 @@ describe('arguments', () => {
   ])('that are %s are invalid, and the message says what to send', async (_, text) => {
     const { prepare, run } = createBench();
     const prepared = await prepare('read_file', text);
-    expect(prepared).toEqual({ type: 'invalid', message: expect.stringContaining('JSON object') });
+    expect(prepared).toEqual({ type: 'invalid', message: expect.stringContaining('JSON object') as string });
     expect(await run('read_file', text, null)).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
   });
 
@@ -60,7 +60,7 @@ describe('arguments', () => {
     [{ path: 'a', offset: 1.5 }, 'offset'],
   ])('%j of read_file name the wrong part', async (args, part) => {
     const prepared = await createBench().prepare('read_file', args);
-    expect(prepared).toEqual({ type: 'invalid', message: expect.stringContaining(part) });
+    expect(prepared).toEqual({ type: 'invalid', message: expect.stringContaining(part) as string });
   });
 
   it('of a tool that does not exist are answered with those that do', async () => {

@@ -67,7 +67,7 @@ describe('the result of a command', () => {
     expect(await run('shell', { command: 'echo a; sleep 100', timeout_seconds: 1 }, null)).toMatchObject({
       outcome: 'ERROR',
       effect: 'UNKNOWN',
-      content: expect.stringMatching(/^a\n\[timed out after 1 s/),
+      content: expect.stringMatching(/^a\n\[timed out after 1 s/) as string,
     });
     expect(await run('shell', { command: 'kill -9 $$' }, null)).toMatchObject({
       outcome: 'ERROR',
@@ -79,7 +79,7 @@ describe('the result of a command', () => {
     expect(await stopped).toMatchObject({
       outcome: 'CANCELED',
       effect: 'UNKNOWN',
-      content: expect.stringMatching(/^a\n\[stopped on request/),
+      content: expect.stringMatching(/^a\n\[stopped on request/) as string,
     });
   });
 
