@@ -47,7 +47,7 @@ const forbiddenImports: Readonly<Record<string, readonly (readonly [from: string
     ['server/src/transport/db.ts', 'server/src/adapters/bus/local.ts'],
   ],
   'client-sees-the-public-api': [['client/src/main.ts', 'schema/src/services.ts']],
-  'e2e-is-a-stranger': [['e2e/specs/stop.ts', 'server/src/app/registry.ts']],
+  'e2e-is-a-stranger': [['e2e/specs/stop.test.ts', 'server/src/app/registry.ts']],
   'only-compose-constructs-adapters': [['server/src/main.ts', 'server/src/adapters/bus/local.ts']],
   'nobody-imports-the-top': [['server/src/app/top.ts', 'server/src/config.ts']],
   'product-never-imports-tests': [['server/src/app/fake.ts', 'server/test/support/fake.ts']],
