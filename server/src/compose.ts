@@ -26,7 +26,7 @@ import { recoverLiveTurns } from './app/rounds/recovery.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
 import type { Config } from './config.ts';
-import { startHttp } from './transport/index.ts';
+import { startHttp } from './transport/http.ts';
 
 export interface RunningServer {
   /** Where the client is, for example http://127.0.0.1:4000. */
@@ -156,7 +156,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const http = await startHttp({
     host: config.host,
     port: config.port,
-    allowedHosts: config.allowedHosts,
+    allowedHosts: ['127.0.0.1', 'localhost', '::1', config.host, ...config.allowedHosts],
     services,
     access: tokens,
     log,

@@ -36,7 +36,7 @@ export type ConfigOutcome =
   | { readonly type: 'help'; readonly text: string }
   | { readonly type: 'invalid'; readonly problems: readonly string[] };
 
-const text = z.string().trim().min(1, 'is set but empty: give it a value or unset it');
+const text = z.string().trim();
 
 const url = (protocols: readonly string[], example: string) =>
   text.refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
@@ -123,7 +123,8 @@ export function readConfig(
   const given: Partial<Record<Setting, unknown>> = {};
   for (const [name, [schema]] of Object.entries(settings) as [Setting, (typeof settings)[Setting]][]) {
     const value = env[name];
-    if (value === undefined) continue;
+    // An empty variable is what compose files and shells leave behind for one that is not set.
+    if (value === undefined || value.trim() === '') continue;
     const parsed = schema.safeParse(value);
     if (parsed.success) given[name] = parsed.data;
     else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
