@@ -39,6 +39,8 @@ const forbiddenImports: Readonly<Record<string, readonly (readonly [from: string
   'adapter-process': [['server/src/adapters/process/spawn2.ts', 'openai']],
   'adapter-bus': [['server/src/adapters/bus/local2.ts', 'server/src/app/registry.ts']],
   'adapter-clock': [['server/src/adapters/clock/system.ts', 'server/src/adapters/bus/local.ts']],
+  'adapter-random': [['server/src/adapters/random/ids.ts', 'server/src/adapters/bus/local.ts']],
+  'adapter-workspaces': [['server/src/adapters/workspaces/folders.ts', 'server/src/app/registry.ts']],
   'adapter-telemetry': [['server/src/adapters/telemetry/log.ts', 'openai']],
   'adapter-is-listed': [['server/src/adapters/mail/send.ts', 'server/src/ports/log.ts']],
   'transport-meets-services-only': [
