@@ -25,5 +25,17 @@ export function commandEnvironment(
     (pair): pair is [string, string] =>
       pair[1] !== undefined && (allowed.has(pair[0]) || pair[0].startsWith('LC_')),
   );
-  return { ...Object.fromEntries(kept), TERM: 'dumb', [callMarker]: callId };
+  return {
+    ...Object.fromEntries(kept),
+    ...(server['PATH'] === undefined ? {} : { PATH: ownPath(server['PATH']) }),
+    TERM: 'dumb',
+    [callMarker]: callId,
+  };
 }
+
+/** A package manager that started the server put its private programs first on the path; they are not the person's. */
+const ownPath = (path: string): string =>
+  path
+    .split(':')
+    .filter((folder) => !/(^|\/)node_modules(\/|$)/.test(folder))
+    .join(':');

@@ -6,7 +6,8 @@
  * moment its marker was seen, and only if it is still the same one.
  */
 import { readFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { callMarker } from './environment.ts';
 
 const hasProcessTable = process.platform === 'linux';
@@ -91,8 +92,7 @@ async function readMarked(
   callIds: ReadonlySet<string>,
 ): Promise<Omit<MarkedProcess, 'ownsGroup'> | null> {
   if (pid === process.pid) return null;
-  // Unreadable: another user's, or gone.
-  const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+  const environment = await readEnvironment(pid);
   const prefix = `${callMarker}=`;
   const callId = environment
     .split('\0')
@@ -102,6 +102,23 @@ async function readMarked(
   const stat = await readStat(pid);
   return stat && { callId, pid, ...stat };
 }
+
+/**
+ * The environment of a process; empty when unreadable (another user's, or gone) or when there is none. In the middle
+ * of an exec(2) it reads as empty for a moment, so that is looked at again before it counts.
+ */
+async function readEnvironment(pid: number): Promise<string> {
+  for (let look = 1; ; look++) {
+    const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => null);
+    if (environment === null) return '';
+    if (environment !== '' || look === 3 || (await isKernelThread(pid))) return environment;
+    await delay(2);
+  }
+}
+
+/** Kernel threads have no program, and so no link to one. */
+const isKernelThread = async (pid: number): Promise<boolean> =>
+  (await readlink(`/proc/${pid}/exe`).catch(() => null)) === null;
 
 const processIds = async (): Promise<number[]> =>
   (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);

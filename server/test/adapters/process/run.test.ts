@@ -2,6 +2,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { commandEnvironment } from '../../../src/adapters/process/environment.ts';
 import { isRunning, pidIn, processes, start, temporaryFolder } from './support.ts';
 
 describe('a command that runs to its end', () => {
@@ -65,6 +66,11 @@ describe('a command that runs to its end', () => {
 });
 
 describe('the environment of a command', () => {
+  it('is without the private programs of the package manager that started the server', () => {
+    const path = '/srv/weir/node_modules/.bin:/usr/bin:/srv/node_modules/x/bin:/bin';
+    expect(commandEnvironment({ PATH: path }, 'c1')['PATH']).toBe('/usr/bin:/bin');
+  });
+
   it('holds nothing of the server but the allow-list, and the marker of the call', async () => {
     const secrets = {
       OPENAI_API_KEY: 'sk-secret-1',
