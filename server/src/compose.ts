@@ -148,10 +148,6 @@ export async function start(config: Config, tell: (line: string) => void): Promi
       lose();
     },
   });
-  session.onLost(() => {
-    registry.deposeAll();
-    lose();
-  });
 
   const http = await startHttp({
     host: config.host,
