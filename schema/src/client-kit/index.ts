@@ -1,0 +1,58 @@
+/**
+ * What a script or the browser needs to follow a workstream rightly: typed operations, the conversion to the fold's
+ * values, following over a connection that fails, and commands that are repeated under their key.
+ */
+import type { TadaDocumentNode } from 'gql.tada';
+import type { Answer } from './failure.ts';
+import { follow, type Follower } from './follow.ts';
+import type { Followed } from './followed.ts';
+import { createIntent, type AcceptedOf, type Intent } from './intent.ts';
+import { realPace, type Pace, type Persistent } from './persist.ts';
+import { followStates, type States } from './states.ts';
+import { createTransport, type Transport, type TransportOptions } from './transport.ts';
+
+export interface WeirClient {
+  /** Sends a query once. */
+  request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<Answer<R>>;
+  /** A mutation under a key of its own; `run` it until it is accepted or refused. */
+  intend<R extends { readonly __typename: string }, I extends { readonly key: string }>(
+    document: TadaDocumentNode<{ result: R }, { input: I }>,
+    input: Omit<I, 'key'>,
+  ): Intent<AcceptedOf<R>>;
+  /** Follows one workstream until stopped. */
+  follow(workstreamId: string, observe: (followed: Followed) => void): Follower;
+  /** Follows the list of workstreams until stopped. */
+  followStates(observe: (states: States) => void): Persistent;
+  /** Ends the socket and with it everything that follows. */
+  dispose(): void;
+}
+
+export interface WeirClientOptions extends TransportOptions {
+  /** Other ways to travel, to wait and to draw chance, for tests. */
+  readonly transport?: Transport;
+  readonly pace?: Pace;
+}
+
+export function createWeirClient(options: WeirClientOptions): WeirClient {
+  const transport = options.transport ?? createTransport(options);
+  const deps = { transport, pace: options.pace ?? realPace };
+  return {
+    request: (document, variables, signal) => transport.request(document, variables, signal),
+    intend: (document, input) => createIntent(deps, document, input),
+    follow: (workstreamId, observe) => follow(deps, workstreamId, observe),
+    followStates: (observe) => followStates(deps, observe),
+    dispose: () => {
+      transport.dispose();
+    },
+  };
+}
+
+export * from './operations.ts';
+export { failureText, type Answer, type Failure } from './failure.ts';
+export type { Follower } from './follow.ts';
+export type { Followed, Known, Notice } from './followed.ts';
+export type { Intent, Outcome, Progress } from './intent.ts';
+export type { Connection, Persistent } from './persist.ts';
+export { exchangeCode, type Exchange } from './session.ts';
+export type { States } from './states.ts';
+export type { WorkstreamSummary } from './wire.ts';

@@ -1,0 +1,238 @@
+/**
+ * Owns: every operation this client sends. Does not own: how they travel (`transport.ts`), or when they are repeated
+ * (`intent.ts`, `follow.ts`).
+ */
+import {
+  cycleFields,
+  feedItemFields,
+  historyFields,
+  rejectionFields,
+  snapshotFields,
+  summaryFields,
+  tokenFields,
+} from './fragments.ts';
+import { graphql } from './graphql.ts';
+
+/** A workstream from one read at one revision: what a follower starts from, and the newest page of history beside it. */
+export const snapshotQuery = graphql(
+  `
+    query Snapshot($id: ID!, $last: Int!) {
+      workstream(id: $id) {
+        ...SnapshotFields
+        history(last: $last) {
+          ...HistoryFields
+        }
+      }
+    }
+  `,
+  [snapshotFields, historyFields],
+);
+
+/** The page of history before a cursor. */
+export const olderQuery = graphql(
+  `
+    query Older($id: ID!, $last: Int!, $before: String!) {
+      workstream(id: $id) {
+        history(last: $last, before: $before) {
+          ...HistoryFields
+        }
+      }
+    }
+  `,
+  [historyFields],
+);
+
+export const feedSubscription = graphql(
+  `
+    subscription Feed($id: ID!, $after: FeedCursor) {
+      workstreamFeed(id: $id, after: $after) {
+        ...FeedItemFields
+      }
+    }
+  `,
+  [feedItemFields],
+);
+
+export const statesSubscription = graphql(
+  `
+    subscription States {
+      workstreamStates {
+        __typename
+        ... on StatesSnapshot {
+          workstreams {
+            ...SummaryFields
+          }
+        }
+        ... on StateChanged {
+          workstream {
+            ...SummaryFields
+          }
+        }
+      }
+    }
+  `,
+  [summaryFields],
+);
+
+/** Who asks, and what the server offers: all that does not change while a page is open. */
+export const serverQuery = graphql(`
+  query Server {
+    viewer {
+      id
+      name
+      tokenId
+    }
+    server {
+      version
+      node
+      database
+      workspaceRoots
+      warnings
+    }
+    models {
+      alias
+      description
+      demo
+      isDefault
+    }
+    tools {
+      name
+      description
+      asks
+    }
+  }
+`);
+
+export const tokensQuery = graphql(
+  `
+    query Tokens {
+      tokens {
+        ...TokenFields
+      }
+    }
+  `,
+  [tokenFields],
+);
+
+export const createWorkstream = graphql(
+  `
+    mutation CreateWorkstream($input: CreateWorkstreamInput!) {
+      result: createWorkstream(input: $input) {
+        __typename
+        ... on CreateWorkstreamPayload {
+          durability
+          workstreamId
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const sendMessage = graphql(
+  `
+    mutation SendMessage($input: SendMessageInput!) {
+      result: sendMessage(input: $input) {
+        __typename
+        ... on SendMessagePayload {
+          durability
+          disposition
+          messageId
+          turnId
+          revision
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const stopTurn = graphql(
+  `
+    mutation StopTurn($input: StopTurnInput!) {
+      result: stopTurn(input: $input) {
+        __typename
+        ... on StopTurnPayload {
+          durability
+          nothingToStop
+          stopped
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const decideApproval = graphql(
+  `
+    mutation DecideApproval($input: DecideApprovalInput!) {
+      result: decideApproval(input: $input) {
+        __typename
+        ... on DecideApprovalPayload {
+          durability
+          cycle {
+            ...CycleFields
+          }
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields, cycleFields],
+);
+
+export const resumeQueue = graphql(
+  `
+    mutation ResumeQueue($input: ResumeQueueInput!) {
+      result: resumeQueue(input: $input) {
+        __typename
+        ... on ResumeQueuePayload {
+          durability
+          turnId
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const createToken = graphql(
+  `
+    mutation CreateToken($input: CreateTokenInput!) {
+      result: createToken(input: $input) {
+        __typename
+        ... on CreateTokenPayload {
+          durability
+          secret
+          token {
+            ...TokenFields
+          }
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields, tokenFields],
+);
+
+export const revokeToken = graphql(
+  `
+    mutation RevokeToken($input: RevokeTokenInput!) {
+      result: revokeToken(input: $input) {
+        __typename
+        ... on RevokeTokenPayload {
+          durability
+          token {
+            ...TokenFields
+          }
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields, tokenFields],
+);

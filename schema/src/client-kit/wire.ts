@@ -1,0 +1,165 @@
+/**
+ * Owns: turning what the wire carries into the fold's values. Mechanical: no rule of the domain is here.
+ * Does not own: what is asked for (`fragments.ts`), or what follows from it (the projection).
+ *
+ * Invariants: total over every kind of the schema; a kind this client does not know keeps its place, so that the
+ * revision goes on (D-58), and an unknown feed item is skipped.
+ */
+import type { ResultOf } from 'gql.tada';
+import type {
+  Entry,
+  EntryBody,
+  FeedItem,
+  Overlay,
+  Persistence,
+  Projection,
+  Queue,
+} from '../projection/index.ts';
+import type {
+  cycleFields,
+  entryFields,
+  feedItemFields,
+  projectionFields,
+  snapshotFields,
+  summaryFields,
+} from './fragments.ts';
+
+export type WireEntry = ResultOf<typeof entryFields>;
+export type WireFeedItem = ResultOf<typeof feedItemFields>;
+export type WireProjection = ResultOf<typeof projectionFields>;
+export type WireSnapshot = ResultOf<typeof snapshotFields>;
+export type WireCycle = ResultOf<typeof cycleFields>;
+/** A row of the list of workstreams. */
+export type WorkstreamSummary = ResultOf<typeof summaryFields>;
+
+type WireQueue = WireProjection['queue'];
+type WirePersistence = WireSnapshot['persistence'];
+
+export function entryOf(wire: WireEntry): Entry {
+  const { entryId, revision, epoch, generation, lane, turnId, at } = wire;
+  return { id: entryId, revision, epoch, generation, lane, turnId, at, ...bodyOf(wire) };
+}
+
+/** The values of an entry of a kind this client does not know: a place in the journal and nothing to show. */
+const unknownBody = (typename: string): EntryBody => ({ kind: typename }) as unknown as EntryBody;
+
+function bodyOf(wire: WireEntry): EntryBody {
+  switch (wire.__typename) {
+    case 'UserEntry':
+      return {
+        kind: 'USER',
+        text: wire.text,
+        author: wire.author,
+        source: wire.source === 'FEEDBACK' ? 'FEEDBACK' : 'MESSAGE',
+      };
+    case 'AssistantEntry': {
+      const { text, reasoning, calls, finish, model, usage, discarded } = wire;
+      return { kind: 'ASSISTANT', text, reasoning, calls, finish, model, usage, discarded };
+    }
+    case 'ToolEntry': {
+      const { callId, name, outcome, effect, content } = wire;
+      return { kind: 'TOOL', callId, name, outcome, effect, content };
+    }
+    case 'SystemEntry':
+      return { kind: 'SYSTEM', text: wire.text, source: wire.source };
+    case 'CancellationEntry':
+      return {
+        kind: 'CANCELLATION',
+        text: wire.text,
+        reasoning: wire.reasoning,
+        reason: wire.reason === 'FAILED' ? 'FAILED' : 'STOPPED',
+      };
+    case 'LifecycleEntry':
+      return { kind: 'LIFECYCLE', lifecycle: wire.lifecycle };
+    case 'ConfigurationEntry':
+      return { kind: 'CONFIGURATION', configuration: wire.configuration };
+    case 'TurnEntry':
+      return { kind: 'TURN', turn: wire.turn };
+    case 'ToolStartedEntry':
+      return { kind: 'TOOL_STARTED', callId: wire.callId, name: wire.name };
+    case 'ToolSettledEntry':
+      return { kind: 'TOOL_SETTLED', callId: wire.callId, name: wire.name, result: wire.result };
+    case 'ApprovalEntry':
+      return { kind: 'APPROVAL', cycle: wire.cycle };
+    case 'QueueEntry':
+      return { kind: 'QUEUE', queue: queueOf(wire.queue) };
+    case 'RecoveryEntry':
+      return { kind: 'RECOVERY', reason: wire.reason, message: wire.message };
+    default:
+      return unknownBody((wire as WireEntry).__typename);
+  }
+}
+
+/** The wire does not tell whether a queued message was sent after a stop; nothing that is shown depends on it. */
+const queueOf = (wire: WireQueue): Queue => ({
+  held: wire.held,
+  items: wire.items.map((item) => ({ ...item, afterStop: false })),
+});
+
+export const projectionOf = (wire: WireProjection): Projection => ({ ...wire, queue: queueOf(wire.queue) });
+
+export function persistenceOf(wire: WirePersistence): Persistence {
+  switch (wire.status) {
+    case 'RETRYING':
+      return {
+        status: 'RETRYING',
+        nextAttemptAt: wire.nextAttemptAt ?? '',
+        message: wire.message ?? 'The database does not answer.',
+      };
+    case 'CONFLICT':
+      return { status: 'CONFLICT', message: wire.message ?? 'The database refuses what it was given.' };
+    case 'PENDING':
+      return { status: 'PENDING' };
+    default:
+      return { status: 'HEALTHY' };
+  }
+}
+
+export const overlayOf = (wire: WireSnapshot['overlay']): Overlay => ({
+  message: wire.message,
+  tools: Object.fromEntries(wire.tools.map(({ callId, offset, text }) => [callId, { offset, text }])),
+});
+
+/** The item and where to resume after it, if it says; null for a kind this client does not know. */
+export function feedItemOf(
+  wire: WireFeedItem,
+): { readonly item: FeedItem; readonly cursor: string | null } | null {
+  switch (wire.__typename) {
+    case 'EntryAdmitted':
+      return at(wire.cursor, { type: 'EntryAdmitted', entry: entryOf(wire.entry), durable: wire.durable });
+    case 'EntriesDurable':
+      return at(null, { type: 'EntriesDurable', durableThrough: wire.durableThrough });
+    case 'EpochStarted':
+      return at(wire.cursor, { type: 'EpochStarted', epoch: wire.epoch, from: wire.from });
+    case 'StreamChunk': {
+      const { messageId, turnId, channel, offset, text } = wire;
+      return at(null, { type: 'StreamChunk', messageId, turnId, channel, offset, text });
+    }
+    case 'StreamReset':
+      return at(null, { type: 'StreamReset', messageId: wire.messageId, reason: wire.reason });
+    case 'ToolOutputChunk': {
+      const { callId, offset, text } = wire;
+      return at(null, { type: 'ToolOutputChunk', callId, offset, text });
+    }
+    case 'Notice':
+      return at(null, { type: 'Notice', level: wire.level, code: wire.code, message: wire.message });
+    case 'PersistenceChanged':
+      return at(null, { type: 'PersistenceChanged', persistence: persistenceOf(wire.persistence) });
+    case 'Synchronized': {
+      const { epoch, revision, durableThrough } = wire;
+      return at(wire.cursor, { type: 'Synchronized', epoch, revision, durableThrough });
+    }
+    case 'SnapshotRequired':
+      return at(null, { type: 'SnapshotRequired', reason: wire.reason });
+    case 'Heartbeat': {
+      const { epoch, revision, durableThrough } = wire;
+      return at(wire.cursor, { type: 'Heartbeat', epoch, revision, durableThrough });
+    }
+    case 'Ended':
+      return at(null, { type: 'Ended', reason: wire.reason, resumable: wire.resumable });
+    default:
+      return null;
+  }
+}
+
+const at = (cursor: string | null, item: FeedItem) => ({ item, cursor });
