@@ -27,7 +27,7 @@ const rooms = [
   {
     name: 'client-kit-stays-small',
     room: '^schema/src/client-kit/',
-    mayImport: [PROJECTION, pkg('graphql-ws', 'graphql')],
+    mayImport: [PROJECTION, pkg('graphql-ws', 'graphql', 'gql\\.tada')],
     comment:
       'Would a script or the SPA need it to follow a workstream rightly? It knows the wire (documents and how they travel) and the fold.',
   },
@@ -194,7 +194,10 @@ export default {
   forbidden,
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(?:^|/)(?:dist|out|\\.data)/|\\.css$|\\.svg$' },
+    // Our own products only: a package may well live in a folder called dist.
+    exclude: {
+      path: ['^(?:client|server|schema|e2e)/(?:dist|out)/', '^(?:dist|out|\\.data)/', '\\.(?:css|svg)$'],
+    },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     moduleSystems: ['es6'],

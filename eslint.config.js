@@ -62,14 +62,7 @@ const idleTests = ['it', 'test', 'describe'].flatMap((object) =>
 );
 
 export default defineConfig(
-  globalIgnores([
-    '**/dist/**',
-    '**/out/**',
-    '**/.data/**',
-    '**/node_modules/**',
-    '**/*.d.ts',
-    'client/src/graphql/introspection*.ts',
-  ]),
+  globalIgnores(['**/dist/**', '**/out/**', '**/.data/**', '**/node_modules/**', '**/*.d.ts']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   comments.recommended,
   {

@@ -18,7 +18,7 @@ const gates = [
   ['deps', 'dependency direction'],
   ['unused', 'unused files, exports and packages'],
   ['versions', 'one version of each package'],
-  ['schema:check', 'printed schema is current'],
+  ['schema:check', 'printed schema and its types are current'],
 ] as const;
 
 const root = join(import.meta.dirname, '..');

@@ -100,9 +100,9 @@ beforeAll(() => {
   for (const name of ['graphql', 'openai']) {
     files.set(
       `node_modules/${name}/package.json`,
-      JSON.stringify({ name, type: 'module', exports: './index.js' }),
+      JSON.stringify({ name, type: 'module', exports: './dist/index.js' }),
     );
-    files.set(`node_modules/${name}/index.js`, 'export {};\n');
+    files.set(`node_modules/${name}/dist/index.js`, 'export {};\n');
   }
   files.set('tsconfig.json', JSON.stringify({ compilerOptions: { module: 'nodenext' } }));
   for (const [file, text] of files) {
