@@ -61,15 +61,13 @@ export function serveSockets(deps: {
             return false;
           }
           extra.admission = admission;
+          socket.once('close', admission.release);
           return true;
         } catch (error) {
           if (!isStorageUnavailable(error)) faults.mask(error);
           socket.close(1013, 'The server cannot check the token now; try later.');
           return false;
         }
-      },
-      onClose: ({ extra }) => {
-        extra.admission?.release();
       },
       onSubscribe: ({ extra, subscriptions }, _id, params) => {
         try {

@@ -1,0 +1,377 @@
+import { get, request, type IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { sampleEntries } from '../../../schema/test/sample-entries.ts';
+import { admitted, closed, message, messages, serve, workstreamId } from './harness.ts';
+
+const feed = /* GraphQL */ `
+  subscription ($id: ID!, $after: FeedCursor) {
+    workstreamFeed(id: $id, after: $after) {
+      __typename
+      ... on EntryAdmitted {
+        durable
+        cursor
+        entry {
+          __typename
+          revision
+          durability
+        }
+      }
+      ... on EntriesDurable {
+        durableThrough
+      }
+      ... on Ended {
+        reason
+        resumable
+      }
+    }
+  }
+`;
+
+const subscribe = (id: string, query: string, variables: object) =>
+  JSON.stringify({ id, type: 'subscribe', payload: { query, variables } });
+const w1 = { id: workstreamId('w1') };
+
+async function serveOne() {
+  const server = await serve();
+  server.fake.workstreams.set('w1', { id: 'w1', entries: sampleEntries, durableThrough: 13 });
+  return server;
+}
+
+describe('opening a socket', () => {
+  it.each([['wrong'], [''], [undefined], [null], [42], [{ a: 1 }], ['x'.repeat(5_000)]])(
+    'is refused with 4401 for the token %j',
+    async (token) => {
+      const { openSocket, gate } = await serve();
+      const socket = openSocket();
+      const end = closed(socket);
+      await new Promise((resolve) => socket.once('open', resolve));
+      socket.send(JSON.stringify({ type: 'connection_init', payload: { token } }));
+      expect(await end).toEqual({ code: 4401, reason: 'A valid token is needed.' });
+      expect(gate.watching).toBe(0);
+    },
+  );
+
+  it('is refused with 4401 for an operation before the token', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = openSocket();
+    const end = closed(socket);
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.send(subscribe('1', feed, w1));
+    expect((await end).code).toBe(4401);
+    expect(fake.feed.open).toBe(0);
+  });
+
+  it('is put off with 1013 while the database is away', async () => {
+    const { openSocket, gate } = await serve();
+    gate.broken.error = Object.assign(new Error('away'), { name: 'StorageUnavailableError' });
+    const socket = openSocket();
+    const end = closed(socket);
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.send(JSON.stringify({ type: 'connection_init', payload: { token: 'good' } }));
+    expect((await end).code).toBe(1013);
+  });
+
+  it('ends with 1009 at a message over 4 MB, and others do not feel it', async () => {
+    const { openSocket } = await serveOne();
+    const quiet = await admitted(openSocket());
+    const loud = await admitted(openSocket());
+    const end = closed(loud);
+    loud.send('x'.repeat(4_100_000));
+    expect((await end).code).toBe(1009);
+    quiet.send(JSON.stringify({ type: 'ping' }));
+    expect(await message(quiet)).toEqual({ type: 'pong' });
+    quiet.close();
+  });
+
+  it('ends with 4400 at a message that is none', async () => {
+    const { openSocket } = await serveOne();
+    const socket = await admitted(openSocket());
+    const end = closed(socket);
+    socket.send('{"type":"nonsense"}');
+    expect((await end).code).toBe(4400);
+  });
+
+  it('ends when its token is revoked, and only then', async () => {
+    const { openSocket, gate } = await serveOne();
+    const mine = await admitted(openSocket());
+    const other = await admitted(openSocket(), 'other');
+    const end = closed(mine);
+    gate.revoke('good');
+    expect(await end).toEqual({ code: 4401, reason: 'The token was revoked.' });
+    other.send(JSON.stringify({ type: 'ping' }));
+    expect(await message(other)).toEqual({ type: 'pong' });
+    other.close();
+  });
+
+  it('lets nobody in whose token was revoked while it was being asked about', async () => {
+    const { openSocket, gate } = await serve();
+    const authenticate = gate.access.authenticate.bind(gate.access);
+    gate.access.authenticate = async (token) => {
+      const viewer = await authenticate(token);
+      gate.access.authenticate = authenticate;
+      gate.revoke('good');
+      return viewer;
+    };
+    const socket = openSocket();
+    const end = closed(socket);
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.send(JSON.stringify({ type: 'connection_init', payload: { token: 'good' } }));
+    expect((await end).code).toBe(4401);
+    expect(gate.watching).toBe(0);
+  });
+});
+
+describe('an operation on a socket', () => {
+  it('may be a query, with the errors it would have over HTTP', async () => {
+    const { connect } = await serveOne();
+    const results = connect().iterate({
+      query: '{ viewer { name } workstreams(first: 900) { totalCount } }',
+    });
+    const { value } = await results.next();
+    expect(value.errors[0].extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'first' });
+  });
+
+  it('is validated, and its error carries no HTTP status', async () => {
+    const { openSocket } = await serveOne();
+    const socket = await admitted(openSocket());
+    socket.send(subscribe('1', '{ nothing }', {}));
+    const answer = await message(socket);
+    expect(answer).toMatchObject({ id: '1', type: 'error' });
+    expect(answer.payload[0].extensions).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' });
+    socket.close();
+  });
+
+  it('that asks for too much is refused before its source is opened', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    const many = Array.from({ length: 1_600 }, (_, i) => `t${i}: __typename`).join(' ');
+    socket.send(subscribe('1', `subscription ($id: ID!) { workstreamFeed(id: $id) { ${many} } }`, w1));
+    expect((await message(socket)).payload.errors[0].extensions.code).toBe('OPERATION_TOO_LARGE');
+    expect(fake.feed.open).toBe(0);
+    socket.close();
+  });
+});
+
+describe('a feed on a socket', () => {
+  it('carries items as they come, from the cursor it was given', async () => {
+    const { connect, fake } = await serveOne();
+    const results = connect().iterate<any>({ query: feed, variables: { ...w1, after: 'i1.3.12' } });
+    const first = results.next();
+    await fake.feed.hasOpen(1);
+    expect(fake.calls.at(-1)?.input).toEqual({ workstreamId: 'w1', after: 'i1.3.12' });
+    fake.feed.push({
+      item: { type: 'EntryAdmitted', entry: sampleEntries[2]!, durable: false },
+      cursor: 'i1.3.13',
+    });
+    fake.feed.push({ item: { type: 'EntriesDurable', durableThrough: 13 }, cursor: 'i1.3.13' });
+    expect((await first).value.data.workstreamFeed).toEqual({
+      __typename: 'EntryAdmitted',
+      durable: false,
+      cursor: 'i1.3.13',
+      entry: { __typename: 'UserEntry', revision: 3, durability: 'PENDING' },
+    });
+    expect((await results.next()).value.data.workstreamFeed).toEqual({
+      __typename: 'EntriesDurable',
+      durableThrough: 13,
+    });
+    await results.return?.();
+    await fake.feed.hasOpen(0);
+  });
+
+  it.each([['nonsense'], [workstreamId('gone')]])(
+    'of an unknown workstream (%s) ends and says so',
+    async (id) => {
+      const { connect } = await serveOne();
+      const results = connect().iterate<any>({ query: feed, variables: { id } });
+      expect((await results.next()).value.data.workstreamFeed).toEqual({
+        __typename: 'Ended',
+        reason: 'WORKSTREAM_NOT_FOUND',
+        resumable: false,
+      });
+      expect((await results.next()).done).toBe(true);
+    },
+  );
+
+  it('refuses a cursor that nobody handed out', async () => {
+    const { connect } = await serveOne();
+    const results = connect().iterate({ query: feed, variables: { ...w1, after: 'nonsense' } });
+    const answer = await results.next().catch((e: unknown) => e);
+    expect(JSON.stringify(answer)).toContain('FeedCursor');
+  });
+
+  it('leaves nothing behind when the subscriber completes while nothing happens', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    socket.send(subscribe('1', feed, w1));
+    await fake.feed.hasOpen(1);
+    socket.send(JSON.stringify({ id: '1', type: 'complete' }));
+    await fake.feed.hasOpen(0);
+    socket.close();
+  });
+
+  it('leaves nothing behind when the socket is cut', async () => {
+    const { openSocket, fake, gate } = await serveOne();
+    const socket = await admitted(openSocket());
+    for (let i = 0; i < 20; i++) socket.send(subscribe(String(i), feed, w1));
+    await fake.feed.hasOpen(20);
+    socket.terminate();
+    await fake.feed.hasOpen(0);
+    expect(gate.watching).toBe(0);
+  });
+
+  it('leaves nothing behind when the subscriber leaves in the same breath', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    for (let i = 0; i < 50; i++) {
+      socket.send(subscribe(String(i), feed, w1));
+      socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
+    }
+    socket.send(subscribe('last', feed, w1));
+    await fake.feed.hasOpen(1);
+    socket.terminate();
+    await fake.feed.hasOpen(0);
+  });
+
+  it('that breaks shows a correlation id and nothing else, and is logged once', async () => {
+    const { openSocket, fake, log } = await serveOne();
+    const socket = await admitted(openSocket());
+    socket.send(subscribe('1', feed, w1));
+    await fake.feed.hasOpen(1);
+    const answers = messages(socket, 2);
+    fake.feed.push(new Error('secret at 10.0.0.5'));
+    const [{ payload }, end] = await answers;
+    expect(JSON.stringify(payload)).not.toContain('secret');
+    expect(payload.errors[0].extensions).toEqual({ code: 'INTERNAL', correlationId: expect.any(String) });
+    expect(end).toEqual({ id: '1', type: 'complete' });
+    expect(log.filter((l) => l.level === 'error')).toHaveLength(1);
+    await fake.feed.hasOpen(0);
+    socket.close();
+  });
+
+  it('does not outlive the revocation of its token', async () => {
+    const { openSocket, fake, gate } = await serveOne();
+    const socket = await admitted(openSocket());
+    socket.send(subscribe('1', feed, w1));
+    await fake.feed.hasOpen(1);
+    gate.revoke('good');
+    await fake.feed.hasOpen(0);
+  });
+
+  it('shares a socket with at most 255 others', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    for (let i = 0; i < 257; i++) socket.send(subscribe(String(i), feed, w1));
+    const answer = await message(socket);
+    expect(answer).toMatchObject({ id: '256', type: 'error' });
+    expect(answer.payload[0].extensions.code).toBe('TOO_MANY_OPERATIONS');
+    await fake.feed.hasOpen(256);
+    socket.terminate();
+    await fake.feed.hasOpen(0);
+  });
+});
+
+describe('the other subscriptions', () => {
+  it('begin the list with a snapshot', async () => {
+    const { connect, fake } = await serveOne();
+    const results = connect().iterate<any>({
+      query: `subscription { workstreamStates { __typename ... on StatesSnapshot { workstreams { id state } } } }`,
+    });
+    expect((await results.next()).value.data.workstreamStates).toMatchObject({
+      __typename: 'StatesSnapshot',
+      workstreams: [{ id: workstreamId('w1') }],
+    });
+    await fake.states.hasOpen(1);
+    await results.return?.();
+    await fake.states.hasOpen(0);
+  });
+
+  it('end token chunks of an unknown workstream at once', async () => {
+    const { connect } = await serveOne();
+    const results = connect().iterate({
+      query: 'subscription { tokenChunks(id: "nonsense") { __typename } }',
+    });
+    expect((await results.next()).done).toBe(true);
+  });
+});
+
+describe('a feed as server-sent events', () => {
+  async function openStream(port: number, headers: Record<string, string> = {}) {
+    const res = await new Promise<IncomingMessage>((resolve, reject) => {
+      const req = request(
+        {
+          host: '127.0.0.1',
+          port,
+          method: 'POST',
+          path: '/graphql',
+          headers: {
+            'content-type': 'application/json',
+            accept: 'text/event-stream',
+            authorization: 'Bearer good',
+            ...headers,
+          },
+          agent: false,
+        },
+        resolve,
+      );
+      req.on('error', reject);
+      req.end(JSON.stringify({ query: feed, variables: w1 }));
+    });
+    let text = '';
+    const waiting = new Set<() => void>();
+    res.on('data', (part: Buffer) => {
+      text += part.toString('utf8');
+      for (const f of waiting) f();
+    });
+    const ended = new Promise<void>((resolve) => {
+      res.on('error', () => undefined);
+      res.on('close', resolve);
+    });
+    const has = (part: string): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (text.includes(part)) resolve();
+        };
+        waiting.add(look);
+        look();
+      });
+    return { res, has, ended };
+  }
+
+  it('carries items, and leaves nothing behind when the reader goes', async () => {
+    const { http, fake, gate } = await serveOne();
+    const { res, has } = await openStream(http.port);
+    expect(res.headers['content-type']).toContain('text/event-stream');
+    await fake.feed.hasOpen(1);
+    fake.feed.push({ item: { type: 'EntriesDurable', durableThrough: 13 }, cursor: 'i1.3.13' });
+    await has('"durableThrough":13');
+    res.destroy();
+    await fake.feed.hasOpen(0);
+    // The next request is handled after the end of the stream was.
+    await new Promise((resolve) => get(`${http.url}/healthz`, (r) => r.resume().on('end', resolve)));
+    expect(gate.watching).toBe(0);
+  });
+
+  it('needs a token', async () => {
+    const { http } = await serveOne();
+    const { res } = await openStream(http.port, { authorization: 'Bearer wrong' });
+    expect(res.statusCode).toBe(401);
+  });
+
+  it('ends when its token is revoked', async () => {
+    const { http, fake, gate } = await serveOne();
+    const { ended } = await openStream(http.port);
+    await fake.feed.hasOpen(1);
+    gate.revoke('good');
+    await ended;
+    await fake.feed.hasOpen(0);
+  });
+
+  it('ends when the server stops', async () => {
+    const { http, fake } = await serveOne();
+    const { ended } = await openStream(http.port);
+    await fake.feed.hasOpen(1);
+    await http.close({ reconnect: true });
+    await ended;
+    await fake.feed.hasOpen(0);
+  });
+});
