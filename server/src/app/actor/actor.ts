@@ -59,6 +59,13 @@ export interface ActorDeps {
   onProgress(): void;
 }
 
+/** What followers are told when an actor ends. */
+const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> = {
+  gone: 'This workstream is gone.',
+  ownerLost: 'Another process took over; resume from the cursor.',
+  stopped: 'The server is stopping; resume from the cursor when it is back.',
+};
+
 /** How long a stopping actor waits for its tools to die, milliseconds. */
 const toolGraceMs = 3_000;
 
@@ -120,7 +127,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       // A bug stops this actor, not the process; the registry loads it again (D-71).
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       deps.log.error({ workstream: state.workstreamId, error: detail }, 'a step threw');
-      depose('ownerLost');
+      depose('ownerLost', 'This workstream failed and is loaded again; resume from the cursor.');
       deps.onEnd('bug', error instanceof Error ? error.message : String(error));
     } finally {
       draining = false;
@@ -170,18 +177,13 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     for (const { resolve } of now) resolve(landing);
   }
 
-  function depose(reason: Exclude<Landing, 'durable'>): void {
+  function depose(reason: Exclude<Landing, 'durable'>, sentence = sentenceOf[reason]): void {
     if (ended) return;
     ended = reason;
     lane.end();
     void performer.end(0);
     settleWaiting(() => true, reason);
-    publish({
-      type: 'Ended',
-      reason:
-        reason === 'gone' ? 'This workstream is gone.' : 'Another process took over; resume from the cursor.',
-      resumable: reason !== 'gone',
-    });
+    publish({ type: 'Ended', reason: sentence, resumable: reason !== 'gone' });
   }
 
   post({ type: 'recover' });
@@ -221,6 +223,6 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       settleWaiting(() => true, 'stopped');
       await performer.end(toolGraceMs);
     },
-    depose,
+    depose: (reason) => depose(reason),
   };
 }

@@ -94,7 +94,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
         onEnd(reason, detail) {
           live = false;
           actors.delete(id);
-          if (reason === 'bug') void failed(id, detail ?? 'a step threw').catch(() => undefined);
+          // A step that throws is a recovery: the next actor carries the turn on, until the third in a row (D-71).
+          if (reason === 'bug') void failed(id, detail ?? 'a step threw').then(reload(id), () => undefined);
         },
         onProgress() {
           if (workstream.failedLoads > 0)
@@ -119,13 +120,20 @@ export function createRegistry(deps: RegistryDeps): Registry {
       deps.log.info({ workstream: workstream.id, calls: ended }, 'ended processes a dead server left behind');
   }
 
-  async function failed(id: string, reason: string): Promise<void> {
+  const reload =
+    (id: string) =>
+    async (failures: number): Promise<void> => {
+      if (failures < maxFailedLoads) await registry.load(id);
+    };
+
+  async function failed(id: string, reason: string): Promise<number> {
     const count = await deps.ownership.recordFailedLoad(id, reason);
     const level = count >= maxFailedLoads ? 'quarantined' : 'failed to run';
     deps.log.error({ workstream: id, reason, count }, `a workstream ${level}`);
+    return count;
   }
 
-  return {
+  const registry: Registry = {
     async load(id) {
       if (stopping) return { type: 'Rejected', code: 'SHUTTING_DOWN' };
       const known = actors.get(id);
@@ -165,4 +173,5 @@ export function createRegistry(deps: RegistryDeps): Registry {
       actors.clear();
     },
   };
+  return registry;
 }
