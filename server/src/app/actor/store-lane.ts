@@ -78,8 +78,8 @@ export function createStoreLane(deps: StoreLaneDeps): StoreLane {
         if (ended) return false;
         if (outcome.type === 'committed') return true;
         const verdict = outcome.type === 'unavailable' ? outcome.message : await readBack(batch, outcome);
+        if (ended || verdict === 'ended') return false;
         if (verdict === 'stored') return true;
-        if (verdict === 'ended') return false;
         await pause(retryMs, verdict);
       }
       return false;
@@ -102,6 +102,7 @@ export function createStoreLane(deps: StoreLaneDeps): StoreLane {
       return error instanceof Error ? error.message : String(error);
     }
     if (outcome.type === 'fenced') return finish('ownerLost');
+    if (ended) return 'ended';
     tell({ status: 'CONFLICT', message: outcome.message });
     ended = true;
     return 'ended';

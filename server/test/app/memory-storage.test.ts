@@ -1,0 +1,12 @@
+import { storageContract } from '../contracts/storage.ts';
+import { createTestClock } from '../support/clock.ts';
+import { createMemoryStorage } from '../support/memory-storage.ts';
+
+storageContract(async () => {
+  const storage = createMemoryStorage(createTestClock());
+  return {
+    storage,
+    expire: async (session) => storage.expire(session.id),
+    close: () => storage.close(),
+  };
+});

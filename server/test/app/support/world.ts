@@ -1,0 +1,254 @@
+/**
+ * Owns: the app as it is composed, over fakes of the ports and a clock that the test moves.
+ * Does not own: what is true of it (the tests).
+ */
+import { randomBytes } from 'node:crypto';
+import { applyItem, viewOf, type FeedItem, type View } from 'schema/projection';
+import type { FeedEvent, Viewer } from 'schema/model';
+import type { Services } from 'schema/services';
+import { systemSecrets } from '../../../src/adapters/random/index.ts';
+import { createRegistry, type Registry } from '../../../src/app/actor/registry.ts';
+import type { Actor } from '../../../src/app/actor/actor.ts';
+import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
+import { follow } from '../../../src/app/feed/follow.ts';
+import { createServices } from '../../../src/app/services/index.ts';
+import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
+import type { Ids } from '../../../src/ports/ids.ts';
+import type { Log } from '../../../src/ports/log.ts';
+import type { Processes } from '../../../src/ports/processes.ts';
+import type { Workspaces } from '../../../src/ports/workspaces.ts';
+import { createTestClock, type TestClock } from '../../support/clock.ts';
+import { createFakeModel, type FakeModel } from '../../support/fake-model.ts';
+import { createFakeTools, type FakeTools } from '../../support/fake-tools.ts';
+import { createMemoryStorage, type MemoryStorage } from '../../support/memory-storage.ts';
+
+export const ada: Viewer = { id: 'ada', name: 'Ada', tokenId: 'ada' };
+export const bob: Viewer = { id: 'bob', name: 'Bob', tokenId: 'bob' };
+
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+export interface World {
+  readonly clock: TestClock;
+  readonly storage: MemoryStorage;
+  readonly model: FakeModel;
+  readonly tools: FakeTools;
+  readonly hub: Hub;
+  readonly registry: Registry;
+  readonly services: Services;
+  readonly tokens: Tokens;
+  readonly log: readonly LogLine[];
+  readonly sessionId: string;
+  /** Calls whose processes were ended because a dead server had left them. */
+  readonly leftovers: readonly string[];
+  /** What the next `endLeftovers` does instead. */
+  breakLeftovers(error: Error | null): void;
+  /** Id of a new workstream. */
+  open(): Promise<string>;
+  /** The actor, loaded now if need be; throws when it cannot be. */
+  load(id: string): Promise<Actor>;
+  send(id: string, text: string, by?: Viewer, key?: string): ReturnType<Services['messages']['send']>;
+  stop(id: string): ReturnType<Services['turns']['stop']>;
+  /** Another server on the same storage, with a session and fakes of its own. */
+  restart(host?: string): Promise<World>;
+}
+
+export const newKey = (): string => randomBytes(8).toString('hex');
+
+export async function createWorld(
+  options: {
+    readonly clock?: TestClock;
+    readonly storage?: MemoryStorage;
+    readonly host?: string;
+    readonly workspaces?: Workspaces;
+    readonly ids?: Ids;
+    readonly random?: () => number;
+    readonly isStopping?: () => boolean;
+  } = {},
+): Promise<World> {
+  const clock = options.clock ?? createTestClock();
+  const storage = options.storage ?? createMemoryStorage(clock);
+  const host = options.host ?? 'here';
+  const begun = await storage.sessions.begin(newKey(), host);
+  if (begun.type !== 'begun') throw new Error('the node is busy');
+  const sessionId = begun.session.id;
+  const model = createFakeModel();
+  const tools = createFakeTools();
+  const hub = createHub();
+  const lines: LogLine[] = [];
+  const note =
+    (level: LogLine['level']): Log['info'] =>
+    (fields, message) =>
+      void lines.push({ level, fields, message });
+  const log: Log = { info: note('info'), warn: note('warn'), error: note('error') };
+  const ids = options.ids ?? { random128: () => randomBytes(16).toString('hex') };
+  const leftovers: string[] = [];
+  let broken: Error | null = null;
+  const processes: Processes = {
+    run: () => Promise.reject(new Error('not here')),
+    async endLeftovers(callIds) {
+      if (broken) throw broken;
+      leftovers.push(...callIds);
+      return callIds;
+    },
+  };
+  const { journal, ownership, catalog, reservations } = storage;
+  const registry = createRegistry({
+    clock,
+    ids,
+    log,
+    hub,
+    model,
+    tools,
+    processes,
+    host,
+    journal,
+    ownership,
+    sessionId,
+    random: options.random ?? (() => 0.5),
+  });
+  const secrets = systemSecrets;
+  const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock });
+  const workspaces = options.workspaces ?? {
+    roots: ['/work'],
+    choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/work/${id}` }),
+  };
+  const services = createServices({
+    clock,
+    ids,
+    secrets,
+    log,
+    hub,
+    model,
+    tools,
+    registry,
+    tokens,
+    workspaces,
+    journal,
+    catalog,
+    reservations,
+    sessionId,
+    isStopping: options.isStopping ?? (() => false),
+    serverInfo: () => Promise.reject(new Error('not asked here')),
+  });
+
+  const world: World = {
+    clock,
+    storage,
+    model,
+    tools,
+    hub,
+    registry,
+    services,
+    tokens,
+    log: lines,
+    sessionId,
+    leftovers,
+    breakLeftovers: (error) => void (broken = error),
+    async open() {
+      const input = { key: newKey(), title: 'Test', model: null, workspace: null };
+      const outcome = await services.workstreams.create(ada, input);
+      if (outcome.type !== 'Accepted') throw new Error(outcome.message);
+      return outcome.workstreamId;
+    },
+    async load(id) {
+      const loading = await registry.load(id);
+      if (loading.type !== 'loaded') throw new Error(loading.code);
+      return loading.actor;
+    },
+    send: (id, text, by = ada, key = newKey()) => services.messages.send(by, { key, workstreamId: id, text }),
+    stop: (id) => services.turns.stop(ada, { key: newKey(), workstreamId: id, turnId: null }),
+    restart: (at = host) => createWorld({ ...options, clock, storage, host: at }),
+  };
+  return world;
+}
+
+/** Resolves once it is so, looking again whenever the program has done something. Fails by the test's own time-out. */
+export async function until<T>(fact: () => T | null | undefined | false): Promise<T> {
+  for (;;) {
+    const found = fact();
+    if (found) return found;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Lets everything that is due now happen, calls to the memory storage included. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 12; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+export interface Follower {
+  readonly events: readonly FeedEvent[];
+  readonly items: readonly FeedItem[];
+  /** The cursor after the last event. */
+  readonly cursor: string | null;
+  readonly done: boolean;
+  /** Stops taking events until `resume`. */
+  pause(): void;
+  resume(): void;
+  cut(): void;
+  /** Resolves with the first item of the type. */
+  item<T extends FeedItem['type']>(type: T): Promise<Extract<FeedItem, { readonly type: T }>>;
+}
+
+/** Follows as a client does: takes events until cut or ended. */
+export function attach(world: World, id: string, after: string | null): Follower {
+  const events: FeedEvent[] = [];
+  const controller = new AbortController();
+  let done = false;
+  let gate: Promise<void> | null = null;
+  let open = (): void => undefined;
+  const { registry, hub, clock } = world;
+  const { catalog, journal } = world.storage;
+  const run = async (): Promise<void> => {
+    for await (const event of follow(
+      { registry, hub, clock, catalog, journal },
+      id,
+      after,
+      controller.signal,
+    )) {
+      events.push(event);
+      if (gate) await gate;
+    }
+    done = true;
+  };
+  void run();
+  return {
+    events,
+    get items() {
+      return events.map((event) => event.item);
+    },
+    get cursor() {
+      return events.at(-1)?.cursor ?? null;
+    },
+    get done() {
+      return done;
+    },
+    pause: () =>
+      void (gate = new Promise((resolve) => {
+        open = resolve;
+      })),
+    resume() {
+      gate = null;
+      open();
+    },
+    cut: () => controller.abort(),
+    item: (type) => until(() => events.map((e) => e.item).find((item) => item.type === type)) as never,
+  };
+}
+
+/** What the server says of a workstream, as a view to fold feed items into. */
+export async function snapshot(
+  world: World,
+  id: string,
+): Promise<{ readonly view: View; readonly cursor: string }> {
+  const model = await world.services.workstreams.get(id);
+  if (!model) throw new Error('no such workstream');
+  return { view: viewOf(model.durable, model.pending, model.epoch, model.overlay), cursor: model.cursor };
+}
+
+export const foldItems = (view: View, items: readonly FeedItem[]): View =>
+  items.reduce((v, item) => applyItem(v, item)[0], view);

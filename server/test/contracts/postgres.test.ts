@@ -1,0 +1,16 @@
+import { createDatabase } from '../support/database.ts';
+import { storageContract } from './storage.ts';
+
+storageContract(async () => {
+  const database = await createDatabase();
+  return {
+    storage: await database.openStorage(),
+    expire: async (session) => {
+      await database.sql(
+        `update node_session set expires_at = now() - interval '1 millisecond' where id = $1`,
+        [session.id],
+      );
+    },
+    close: () => database.drop(),
+  };
+});

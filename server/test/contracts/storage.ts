@@ -1,0 +1,369 @@
+/**
+ * Owns: what the app relies on in storage, as one suite for every implementation of its ports: the memory fake that
+ * the app's tests use, and PostgreSQL. What only a real database can show is tested beside its adapter.
+ */
+import { emptyProjection } from 'schema/projection';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Storage } from '../../src/adapters/storage/index.ts';
+import type { Session } from '../../src/ports/ownership.ts';
+import {
+  ada,
+  after,
+  at,
+  batchOf,
+  beginSession,
+  birth,
+  completed,
+  cycle,
+  message,
+  openWorkstream,
+  randomId,
+  receipt,
+  turn,
+  type Made,
+} from '../adapters/storage/fixtures.ts';
+
+export interface Opened {
+  readonly storage: Storage;
+  /** The session's term is over. */
+  expire(session: Session): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function storageContract(open: () => Promise<Opened>): void {
+  let opened: Opened;
+  let storage: Storage;
+  let session: Session;
+
+  beforeAll(async () => {
+    opened = await open();
+    ({ storage } = opened);
+    session = await beginSession(storage);
+  });
+  afterAll(() => opened.close());
+
+  const workstream = () => openWorkstream(storage, session);
+  async function commit(made: Made, batch: ReturnType<typeof batchOf>): Promise<Made> {
+    expect(await storage.journal.commit(batch)).toEqual({ type: 'committed' });
+    return after(made, batch);
+  }
+
+  describe('The journal', () => {
+    it('keeps a batch whole and gives it back as it was (D-3)', async () => {
+      const made = await workstream();
+      const [turnId, cycleId] = [randomId(), randomId()];
+      const kept = receipt(`${ada.id}/${made.id}`, randomId());
+      const batch = batchOf(
+        made,
+        [
+          message('hello \u{1f600}'),
+          { kind: 'TURN', turn: turn(turnId), turnId },
+          { kind: 'APPROVAL', cycle: cycle(cycleId, turnId), turnId },
+        ],
+        { receipts: [kept] },
+      );
+      await commit(made, batch);
+      const { journal, catalog } = storage;
+      expect(await journal.read(made.id, { after: 2, through: 99, limit: 99 })).toEqual(batch.entries);
+      expect(await journal.head(made.id)).toEqual({
+        incarnation: made.incarnation,
+        epoch: 1,
+        revision: 5,
+        lifecycle: 'OPEN',
+      });
+      expect(await journal.findReceipt(kept.scope, kept.key)).toEqual(kept);
+      expect(await catalog.get(made.id)).toMatchObject({
+        revision: 5,
+        epoch: 1,
+        projection: batch.projection,
+        owner: session.id,
+      });
+    });
+
+    it.each([
+      ['another epoch', { epoch: 0 }],
+      ['a head that has moved on', { expectedHead: 1 }],
+      ['a head not yet reached', { expectedHead: 3 }],
+      ['another incarnation', { incarnation: randomId() }],
+      ['a workstream that is not there', { workstreamId: randomId() }],
+    ] as const)('fences a batch made for %s and writes nothing (D-4)', async (_, more) => {
+      const made = await workstream();
+      const kept = receipt(`${ada.id}/${made.id}`, randomId());
+      const batch = batchOf(made, [message('late')], { ...more, receipts: [kept] });
+      expect(await storage.journal.commit(batch)).toEqual({ type: 'fenced' });
+      expect(await storage.journal.head(made.id)).toMatchObject({ revision: 2, epoch: 1 });
+      expect(await storage.journal.findReceipt(kept.scope, kept.key)).toBeNull();
+    });
+
+    it('fences an entry written twice, and holds it (D-52)', async () => {
+      const made = await workstream();
+      const batch = batchOf(made, [message('once')]);
+      expect(await storage.journal.holds(made.id, batch.entries)).toBe(false);
+      await commit(made, batch);
+      expect(await storage.journal.commit(batch)).toEqual({ type: 'fenced' });
+      expect(await storage.journal.holds(made.id, batch.entries)).toBe(true);
+      const other = batch.entries.map((e) => ({ id: randomId(), revision: e.revision }));
+      expect(await storage.journal.holds(made.id, other)).toBe(false);
+    });
+
+    it('takes receipts alone, again when nobody knows whether they had landed, and no other input under the key (D-52, D-60)', async () => {
+      const made = await workstream();
+      const scope = `${ada.id}/${made.id}`;
+      const batch = batchOf(made, [], { receipts: [receipt(scope, 'stop')] });
+      await commit(made, batch);
+      await commit(made, batch);
+      const other = batchOf(made, [], { receipts: [receipt(scope, 'stop', 'other')] });
+      expect((await storage.journal.commit(other)).type).toBe('conflict');
+      const more = batchOf(made, [message('twice')], { receipts: [receipt(scope, 'stop')] });
+      expect((await storage.journal.commit(more)).type).toBe('conflict');
+      expect((await storage.journal.head(made.id))?.revision).toBe(2);
+    });
+
+    it('refuses for good what cannot be stored, and writes nothing (D-51, D-32, D-35)', async () => {
+      let made = await workstream();
+      const tool = {
+        kind: 'TOOL',
+        callId: randomId(),
+        name: 'x',
+        outcome: 'OK',
+        effect: 'NONE',
+        content: '',
+      } as const;
+      made = await commit(made, batchOf(made, [tool, { kind: 'TURN', turn: turn(randomId()) }]));
+      for (const bodies of [
+        [message('NUL \u0000')],
+        [message('half a pair \ud800')],
+        [tool],
+        [{ kind: 'TURN', turn: turn(randomId()) } as const],
+      ])
+        expect((await storage.journal.commit(batchOf(made, bodies))).type).toBe('conflict');
+      expect((await storage.journal.head(made.id))?.revision).toBe(4);
+    });
+
+    it('reads by revision: in order, within bounds', async () => {
+      const made = await workstream();
+      await commit(made, batchOf(made, ['a', 'b', 'c'].map(message)));
+      const revisions = async (low: number, through: number, limit: number) =>
+        (await storage.journal.read(made.id, { after: low, through, limit })).map((e) => e.revision);
+      expect(await revisions(0, 5, 9)).toEqual([1, 2, 3, 4, 5]);
+      expect(await revisions(1, 4, 9)).toEqual([2, 3, 4]);
+      expect(await revisions(1, 5, 2)).toEqual([2, 3]);
+      expect(await revisions(5, 9, 9)).toEqual([]);
+      expect(await revisions(0, 5, 0)).toEqual([]);
+    });
+
+    it('knows where an epoch ended (D-55)', async () => {
+      let made = await workstream();
+      made = await commit(made, batchOf(made, [message('3'), message('4')]));
+      await storage.ownership.claim(made.id, session.id);
+      await commit({ ...made, epoch: 2 }, batchOf({ ...made, epoch: 2 }, [message('5')]));
+      const { epochAt, lastRevisionOf } = storage.journal;
+      expect(await Promise.all([1, 4, 5, 6].map((r) => epochAt(made.id, r)))).toEqual([0, 1, 2, null]);
+      expect(await lastRevisionOf(made.id, 5, 1)).toBe(4);
+      expect(await lastRevisionOf(made.id, 3, 1)).toBe(3);
+      expect(await lastRevisionOf(made.id, 9, 0)).toBe(2);
+      expect(await lastRevisionOf(made.id, 0, 9)).toBe(0);
+      expect(await lastRevisionOf(randomId(), 9, 9)).toBe(0);
+    });
+  });
+
+  describe('Ownership', () => {
+    it('takes the next epoch and brings what an actor needs (D-22)', async () => {
+      const made = await workstream();
+      const batch = batchOf(made, [message('a'), { kind: 'TURN', turn: turn(randomId()) }, message('b')]);
+      await commit(made, batch);
+      expect(await storage.ownership.claim(made.id, session.id)).toEqual({
+        type: 'claimed',
+        workstream: {
+          id: made.id,
+          incarnation: made.incarnation,
+          epoch: 2,
+          projection: batch.projection,
+          conversation: batch.entries.filter((e) => e.kind === 'USER'),
+          previousHost: 'here',
+          failedLoads: 0,
+          createdAt: (await storage.catalog.get(made.id))?.createdAt,
+        },
+      });
+      expect(await storage.journal.commit(batchOf(after(made, batch), [message('late')]))).toEqual({
+        type: 'fenced',
+      });
+    });
+
+    it('is refused while another live session has it, and given once that one is over (D-100)', async () => {
+      const made = await workstream();
+      const other = await beginSession(storage);
+      expect(await storage.ownership.claim(made.id, other.id)).toEqual({ type: 'elsewhere' });
+      await opened.expire(session);
+      expect((await storage.ownership.claim(made.id, other.id)).type).toBe('claimed');
+      expect(await session.renew()).toBe(false);
+      expect(await storage.ownership.claim(made.id, session.id)).toEqual({ type: 'elsewhere' });
+      session = await beginSession(storage);
+      expect(await storage.ownership.claim(made.id, session.id)).toEqual({ type: 'elsewhere' });
+      await storage.ownership.release(made.id, other.id, 1);
+      expect((await storage.catalog.get(made.id))?.owner).toBe(other.id);
+      await storage.ownership.release(made.id, other.id, 2);
+      expect((await storage.catalog.get(made.id))?.owner).toBeNull();
+      expect((await storage.ownership.claim(made.id, session.id)).type).toBe('claimed');
+    });
+
+    it('lists live turns that nobody else alive runs', async () => {
+      const made = await workstream();
+      const other = await beginSession(storage);
+      const live = async (who: Session) => (await storage.ownership.liveTurns(who.id)).includes(made.id);
+      expect(await live(session)).toBe(false);
+      const turnId = randomId();
+      const running = await commit(made, batchOf(made, [{ kind: 'TURN', turn: turn(turnId) }]));
+      expect([await live(session), await live(other)]).toEqual([true, false]);
+      await storage.ownership.release(made.id, session.id, 1);
+      expect(await live(other)).toBe(true);
+      await commit(running, batchOf(running, [{ kind: 'TURN', turn: completed(turnId) }]));
+      expect(await live(other)).toBe(false);
+    });
+
+    it('is given to nobody after three failures in a row, until they are forgiven (D-71)', async () => {
+      const made = await workstream();
+      await commit(made, batchOf(made, [{ kind: 'TURN', turn: turn(randomId()) }]));
+      const { recordFailedLoad, claim, liveTurns } = storage.ownership;
+      expect(await recordFailedLoad(made.id, 'one')).toBe(1);
+      expect(await recordFailedLoad(made.id, null)).toBe(0);
+      expect([await recordFailedLoad(made.id, '1'), await recordFailedLoad(made.id, '2')]).toEqual([1, 2]);
+      expect(await claim(made.id, session.id)).toMatchObject({
+        type: 'claimed',
+        workstream: { failedLoads: 2 },
+      });
+      expect(await recordFailedLoad(made.id, 'three')).toBe(3);
+      expect(await claim(made.id, session.id)).toEqual({ type: 'quarantined', reason: 'three' });
+      expect(await liveTurns(session.id)).not.toContain(made.id);
+      expect(await storage.catalog.get(made.id)).toMatchObject({ quarantine: 'three', revision: 3 });
+      await recordFailedLoad(made.id, null);
+      expect((await claim(made.id, session.id)).type).toBe('claimed');
+      expect(await recordFailedLoad(randomId(), 'nobody')).toBe(0);
+    });
+  });
+
+  describe('A reservation', () => {
+    const reserve = async (): Promise<Made> => {
+      const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
+      await storage.reservations.reserve({ ...made, sessionId: session.id });
+      return made;
+    };
+
+    it('is seen by nobody before it is published, and is then open, whole and owned by nobody (D-20)', async () => {
+      const made = await reserve();
+      const { totalCount } = await storage.catalog.list({ first: 1, after: null });
+      expect(await storage.catalog.get(made.id)).toBeNull();
+      expect(await storage.ownership.claim(made.id, session.id)).toEqual({ type: 'notFound' });
+      expect(await storage.journal.commit(batchOf(made, birth('Sneaky')))).toEqual({ type: 'fenced' });
+      const batch = batchOf(made, birth('Mine'), { receipts: [receipt('ada', randomId())] });
+      expect(await storage.reservations.publish(batch)).toEqual({ type: 'published' });
+      const list = await storage.catalog.list({ first: 1, after: null });
+      expect(list).toMatchObject({ totalCount: totalCount + 1, items: [{ id: made.id, title: 'Mine' }] });
+      expect(await storage.catalog.get(made.id)).toMatchObject({
+        owner: null,
+        revision: 2,
+        projection: batch.projection,
+      });
+    });
+
+    it('under a key that is taken leaves no trace of the second, and rolls back exactly (D-20, D-60)', async () => {
+      const kept = receipt('ada', randomId());
+      const [one, two] = [await reserve(), await reserve()];
+      const outcomes = await Promise.all(
+        [one, two].map((made) =>
+          storage.reservations.publish(batchOf(made, birth('x'), { receipts: [kept] })),
+        ),
+      );
+      expect(outcomes.map((o) => o.type).toSorted()).toEqual(['duplicate', 'published']);
+      const [won, left] = outcomes[0]!.type === 'published' ? [one, two] : [two, one];
+      await storage.reservations.rollback(left.id, randomId());
+      expect((await storage.journal.head(left.id))?.lifecycle).toBe('CREATING');
+      await storage.reservations.rollback(left.id, left.incarnation);
+      expect(await storage.journal.head(left.id)).toBeNull();
+      expect(await storage.reservations.publish(batchOf(left, birth('x')))).toEqual({ type: 'gone' });
+      await storage.reservations.rollback(won.id, won.incarnation);
+      expect((await storage.journal.head(won.id))?.lifecycle).toBe('OPEN');
+      expect(await storage.reservations.publish(batchOf(won, birth('x')))).toEqual({ type: 'gone' });
+    });
+  });
+
+  describe('The catalog', () => {
+    it('lists newest first, page by page, each once', async () => {
+      for (let i = 0; i < 4; i++) await workstream();
+      const all = await storage.catalog.list({ first: 200, after: null });
+      const paged: string[] = [];
+      for (let last: string | null = null, more = true; more; last = paged.at(-1) ?? null) {
+        const page = await storage.catalog.list({ first: 3, after: last });
+        paged.push(...page.items.map((item) => item.id));
+        more = page.hasNext;
+      }
+      expect(paged).toEqual(all.items.map((item) => item.id));
+      expect(new Set(paged).size).toBe(all.totalCount);
+      expect(await storage.catalog.list({ first: 3, after: 'unknown' })).toMatchObject({
+        items: [],
+        hasNext: false,
+      });
+    });
+
+    it('knows open approvals, and decisions for ever (D-64)', async () => {
+      let made = await workstream();
+      const [turnId, cycleId] = [randomId(), randomId()];
+      const asked = cycle(cycleId, turnId, { openedAt: '2031-01-01T00:00:00.000Z' });
+      made = await commit(
+        made,
+        batchOf(made, [
+          { kind: 'TURN', turn: turn(turnId) },
+          { kind: 'APPROVAL', cycle: asked },
+        ]),
+      );
+      const first = async () => (await storage.catalog.openCycles({ first: 1, after: null })).items[0];
+      expect(await first()).toEqual({ workstreamId: made.id, cycle: asked });
+      const decision = { verdict: 'DENIED', source: 'PERSON', by: ada, feedback: 'no', at } as const;
+      const items = asked.items.map((item, i) => (i === 0 ? { ...item, decision } : item));
+      made = await commit(made, batchOf(made, [{ kind: 'APPROVAL', cycle: { ...asked, items } }]));
+      expect((await first())?.cycle.items).toEqual(items);
+      await commit(made, batchOf(made, [{ kind: 'TURN', turn: completed(turnId) }]));
+      expect((await first())?.cycle.id).not.toBe(cycleId);
+      const { decisionOf } = storage.catalog;
+      expect(await decisionOf(made.id, cycleId, items[0]!.callId)).toEqual(decision);
+      expect(await decisionOf(made.id, cycleId, items[1]!.callId)).toBeNull();
+      expect(await decisionOf(randomId(), cycleId, items[0]!.callId)).toBeNull();
+    });
+  });
+
+  describe('The token store', () => {
+    const token = (name = 'laptop') => ({ id: randomId(), name, hash: randomId() });
+
+    it('exchanges a code once, however many try, and never an expired or unknown one', async () => {
+      const [code, old] = [randomId(), randomId()];
+      await storage.tokens.addCode(old, new Date(0));
+      await storage.tokens.addCode(code, new Date('2100-01-01'));
+      expect(await storage.tokens.exchangeCode(old, token())).toBeNull();
+      expect(await storage.tokens.exchangeCode(randomId(), token())).toBeNull();
+      const rows = await Promise.all(
+        Array.from({ length: 5 }, () => storage.tokens.exchangeCode(code, token())),
+      );
+      expect(rows.filter((row) => row !== null)).toHaveLength(1);
+    });
+
+    it('adds a token with its receipt once, finds it until it is revoked (D-60)', async () => {
+      const kept = receipt('ada', randomId());
+      const [one, two] = [token('one'), token('two')];
+      expect(await storage.tokens.create(one, kept)).toMatchObject({
+        type: 'created',
+        token: { id: one.id },
+      });
+      expect(await storage.tokens.create(two, kept)).toEqual({ type: 'duplicate' });
+      expect(await storage.journal.findReceipt('ada', kept.key)).toEqual(kept);
+      expect(await storage.tokens.find(two.hash)).toBeNull();
+      expect(await storage.tokens.find(one.hash)).toMatchObject({ id: one.id, lastUsedAt: null });
+      expect((await storage.tokens.find(one.hash))?.lastUsedAt).not.toBeNull();
+      expect((await storage.tokens.list()).map((t) => t.id)).toContain(one.id);
+      expect(await storage.tokens.revoke(one.id)).toMatchObject({ id: one.id });
+      expect(await storage.tokens.revoke(one.id)).toMatchObject({ id: one.id });
+      expect(await storage.tokens.revoke(randomId())).toBeNull();
+      expect(await storage.tokens.find(one.hash)).toBeNull();
+      expect((await storage.tokens.list()).map((t) => t.id)).not.toContain(one.id);
+    });
+  });
+}

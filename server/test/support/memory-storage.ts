@@ -1,0 +1,492 @@
+/**
+ * Owns: storage without a database, for tests of the app: the same ports, kept in memory, that a test can take away,
+ * slow down and interfere with. `contracts/storage.ts` runs on this and on PostgreSQL, so that they do not differ.
+ *
+ * Invariants: values go in and out through JSON, as jsonb gives them back; every call answers in a later turn of the
+ * event loop, as a database does.
+ */
+import { isConversation, isSettled, isStopping, type Entry } from 'schema/projection';
+import {
+  emptyProjection,
+  type ApprovalCycle,
+  type Projection,
+  type WorkstreamState,
+} from 'schema/projection';
+import { flawOf } from '../../src/adapters/storage/commit-batch.ts';
+import type { Storage } from '../../src/adapters/storage/index.ts';
+import { commitKey } from '../../src/core/journal/entry.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
+import { failedLoadsBeforeQuarantine, sessionTermMs, type Session } from '../../src/ports/ownership.ts';
+import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
+import type { TokenRow } from '../../src/ports/token-store.ts';
+
+export interface MemoryStorage extends Storage {
+  /** From now on nothing answers: commits are `unavailable`, the rest rejects. */
+  goAway(): void;
+  comeBack(): void;
+  /** The next `count` commits are written, but their answer is lost (D-52). */
+  loseAnswers(count?: number): void;
+  /** The next commits are refused as data the database cannot hold. */
+  refuseData(on: boolean): void;
+  /** Calls from now on wait until `release`, and are then done in order. */
+  hold(): void;
+  release(): void;
+  /** How many calls wait for `release`. */
+  readonly heldCalls: number;
+  /** Another process becomes the owner, whatever this one thinks. */
+  takeOver(workstreamId: string): void;
+  /** The workstream is deleted from under its owner. */
+  remove(workstreamId: string): void;
+  /** The session's term is over. */
+  expire(sessionId: string): void;
+  /** Every attempt to commit, in order, landed or not. */
+  readonly attempts: readonly Batch[];
+  /** Entries as they are stored. */
+  entries(workstreamId: string): readonly Entry[];
+  owner(workstreamId: string): string | null;
+  /** Rows in CREATING and everything else that a rollback must not leave behind. */
+  readonly rows: number;
+}
+
+interface Row {
+  readonly id: string;
+  readonly incarnation: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly lifecycle: 'CREATING' | 'OPEN' | 'CLOSED';
+  readonly epoch: number;
+  readonly owner: string | null;
+  readonly revision: number;
+  readonly projection: Projection;
+  readonly state: WorkstreamState;
+  readonly quarantine: string | null;
+  readonly failedLoads: number;
+  readonly entries: readonly Entry[];
+  readonly cycles: ReadonlyMap<string, ApprovalCycle>;
+  /** When it was made, by order: times of a test clock stand still. */
+  readonly born: number;
+}
+
+interface SessionRow {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly host: string;
+  readonly expiresAt: number;
+  readonly ended: boolean;
+}
+
+interface Token extends TokenRow {
+  readonly hash: string;
+  readonly revoked: boolean;
+}
+
+const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+const place = (scope: string, key: string): string => JSON.stringify([scope, key]);
+
+export function createMemoryStorage(clock: Clock): MemoryStorage {
+  const rows = new Map<string, Row>();
+  const sessions = new Map<string, SessionRow>();
+  const receipts = new Map<string, Receipt>();
+  const codes = new Map<string, { readonly expiresAt: number; readonly used: boolean }>();
+  const tokens = new Map<string, Token>();
+  const attempts: Batch[] = [];
+  let away = false;
+  let lost = 0;
+  let refusing = false;
+  let held: (() => void)[] | null = null;
+  let births = 0;
+
+  /** Waits as a call over a connection does, then does `work` in one go, as a transaction does. */
+  async function answer<T>(work: () => T): Promise<T> {
+    await arrived();
+    if (away) throw new StorageUnavailableError('The database does not answer (TEST).');
+    return work();
+  }
+
+  async function arrived(): Promise<void> {
+    if (held) await new Promise<void>((resolve) => held!.push(resolve));
+    else await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  const isLive = (id: string | null): boolean => {
+    const session = id === null ? undefined : sessions.get(id);
+    return session !== undefined && !session.ended && session.expiresAt > clock.now();
+  };
+  const change = (row: Row, part: Partial<Row>): void => void rows.set(row.id, { ...row, ...part });
+  const visible = (): readonly Row[] =>
+    [...rows.values()].filter((row) => row.lifecycle !== 'CREATING').toSorted((a, b) => b.born - a.born);
+
+  /** The row after the batch, or why the tables refuse it. */
+  function written(row: Row, batch: Batch): Row | { readonly conflict: string } {
+    const { entries, projection } = batch;
+    if (!JSON.stringify(batch).isWellFormed() || /\\u0000|\\ud[89a-f]/i.test(JSON.stringify(batch)))
+      return { conflict: 'The database refuses the data (22P05).' };
+    const keys = new Set(row.entries.map(commitKey));
+    let live = row.projection.turn && !isSettled(row.projection.turn) ? row.projection.turn.id : null;
+    for (const entry of entries) {
+      if (keys.has(commitKey(entry)))
+        return { conflict: 'The database refuses the data (23505, entry_commit_key_unique).' };
+      keys.add(commitKey(entry));
+      if (entry.kind !== 'TURN') continue;
+      if (live !== null && live !== entry.turn.id)
+        return { conflict: 'The database refuses the data (23505, turn_one_live).' };
+      live = isSettled(entry.turn) ? null : entry.turn.id;
+    }
+    const cycles = new Map(row.cycles);
+    for (const entry of entries)
+      if (entry.kind === 'APPROVAL') cycles.set(entry.cycle.id, stored(entry.cycle));
+    for (const entry of entries)
+      if (entry.kind === 'TURN' && isSettled(entry.turn))
+        for (const [id, cycle] of cycles)
+          if (cycle.turnId === entry.turn.id && cycle.status === 'OPEN')
+            cycles.set(id, { ...cycle, status: 'SUPERSEDED', closedAt: entry.turn.settledAt });
+    return {
+      ...row,
+      lifecycle: projection.lifecycle,
+      revision: batch.expectedHead + entries.length,
+      projection: stored(projection),
+      state: batch.state,
+      updatedAt: projection.updatedAt ?? row.updatedAt,
+      entries: [...row.entries, ...stored(entries)],
+      cycles,
+    };
+  }
+
+  function commit(batch: Batch): CommitOutcome {
+    const flaw = flawOf(batch);
+    if (flaw) return { type: 'conflict', message: flaw };
+    if (refusing) return { type: 'conflict', message: 'The database refuses the data (TEST).' };
+    const row = rows.get(batch.workstreamId);
+    const opens = batch.entries.some((entry) => entry.kind === 'LIFECYCLE');
+    if (
+      row?.incarnation !== batch.incarnation ||
+      row.epoch !== batch.epoch ||
+      row.revision !== batch.expectedHead ||
+      row.lifecycle === 'CREATING' ||
+      (row.lifecycle === 'CLOSED' && !opens)
+    )
+      return { type: 'fenced' };
+    const next = written(row, batch);
+    if ('conflict' in next) return { type: 'conflict', message: next.conflict };
+    const taken = batch.receipts.filter((r) => receipts.has(place(r.scope, r.key)));
+    const same = batch.receipts.every((r) => receipts.get(place(r.scope, r.key))?.inputHash === r.inputHash);
+    if (taken.length > 0 && !(batch.entries.length === 0 && same))
+      return { type: 'conflict', message: 'A receipt of this batch is recorded already.' };
+    rows.set(row.id, next);
+    for (const receipt of batch.receipts) receipts.set(place(receipt.scope, receipt.key), stored(receipt));
+    return { type: 'committed' };
+  }
+
+  const page = <T>(all: readonly T[], from: number, first: number) => ({
+    items: all.slice(from, from + first),
+    hasNext: all.length > from + first,
+  });
+
+  return {
+    journal: {
+      async commit(batch) {
+        await arrived();
+        attempts.push(batch);
+        const unavailable = { type: 'unavailable', message: 'The database does not answer (TEST).' } as const;
+        if (away) return unavailable;
+        const outcome = commit(batch);
+        if (lost === 0) return outcome;
+        lost -= 1;
+        return unavailable;
+      },
+      head: (id) =>
+        answer(() => {
+          const row = rows.get(id);
+          return row
+            ? {
+                incarnation: row.incarnation,
+                epoch: row.epoch,
+                revision: row.revision,
+                lifecycle: row.lifecycle,
+              }
+            : null;
+        }),
+      holds: (id, entries) =>
+        answer(() => entries.every((e) => rows.get(id)?.entries[e.revision - 1]?.id === e.id)),
+      read: (id, { after, through, limit }) =>
+        answer(() =>
+          stored(rows.get(id)?.entries ?? [])
+            .filter((e) => e.revision > after && e.revision <= through)
+            .slice(0, Math.max(0, limit)),
+        ),
+      epochAt: (id, revision) => answer(() => rows.get(id)?.entries[revision - 1]?.epoch ?? null),
+      lastRevisionOf: (id, revision, epoch) =>
+        answer(
+          () =>
+            (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
+              ?.revision ?? 0,
+        ),
+      findReceipt: (scope, key) => answer(() => stored(receipts.get(place(scope, key)) ?? null)),
+    },
+
+    ownership: {
+      claim: (id, sessionId) =>
+        answer(() => {
+          const row = rows.get(id);
+          if (!row || row.lifecycle === 'CREATING') return { type: 'notFound' };
+          if (row.quarantine !== null) return { type: 'quarantined', reason: row.quarantine };
+          if (!isLive(sessionId) || (row.owner !== sessionId && isLive(row.owner)))
+            return { type: 'elsewhere' };
+          change(row, { epoch: row.epoch + 1, owner: sessionId });
+          return {
+            type: 'claimed',
+            workstream: {
+              id,
+              incarnation: row.incarnation,
+              epoch: row.epoch + 1,
+              projection: stored(row.projection),
+              conversation: stored(row.entries.filter((e) => isConversation(e.kind))),
+              previousHost: row.owner === null ? null : (sessions.get(row.owner)?.host ?? null),
+              failedLoads: row.failedLoads,
+              createdAt: row.createdAt,
+            },
+          };
+        }),
+      release: (id, sessionId, epoch) =>
+        answer(() => {
+          const row = rows.get(id);
+          if (row?.owner === sessionId && row.epoch === epoch && row.lifecycle !== 'CREATING')
+            change(row, { owner: null });
+        }),
+      liveTurns: (sessionId) =>
+        answer(() =>
+          visible()
+            .toReversed()
+            .filter(
+              (row) =>
+                row.lifecycle === 'OPEN' &&
+                row.quarantine === null &&
+                row.projection.turn !== null &&
+                !isSettled(row.projection.turn) &&
+                (row.owner === sessionId || !isLive(row.owner)),
+            )
+            .map((row) => row.id),
+        ),
+      recordFailedLoad: (id, reason) =>
+        answer(() => {
+          const row = rows.get(id);
+          if (!row) return 0;
+          const failedLoads = reason === null ? 0 : row.failedLoads + 1;
+          const quarantine = failedLoads >= failedLoadsBeforeQuarantine ? reason : row.quarantine;
+          change(row, { failedLoads, quarantine: reason === null ? null : quarantine });
+          return failedLoads;
+        }),
+    },
+
+    catalog: {
+      get: (id) =>
+        answer(() => {
+          const row = rows.get(id);
+          if (!row || row.lifecycle === 'CREATING') return null;
+          const { incarnation, epoch, revision, quarantine, createdAt, updatedAt } = row;
+          const owner = isLive(row.owner) ? row.owner : null;
+          const projection = stored(row.projection);
+          return { id, incarnation, epoch, revision, projection, owner, quarantine, createdAt, updatedAt };
+        }),
+      list: ({ first, after }) =>
+        answer(() => {
+          const all = visible();
+          const last = all.findIndex((row) => row.id === after);
+          const from = after === null ? 0 : last === -1 ? all.length : last + 1;
+          const { items, hasNext } = page(all, from, first);
+          return {
+            items: items.map((row) => ({
+              id: row.id,
+              title: row.projection.configuration.title,
+              state: row.state,
+              stopping: isStopping(row.projection),
+              model: row.projection.configuration.model,
+              revision: row.revision,
+              createdAt: row.createdAt,
+              updatedAt: row.updatedAt,
+            })),
+            hasNext,
+            totalCount: all.length,
+          };
+        }),
+      openCycles: ({ first, after }) =>
+        answer(() => {
+          const every = [...rows.values()]
+            .flatMap((row) => [...row.cycles.values()].map((cycle) => ({ workstreamId: row.id, cycle })))
+            .toSorted((a, b) => (key(a.cycle) < key(b.cycle) ? 1 : -1));
+          const open = every.filter(({ cycle }) => cycle.status === 'OPEN');
+          const last = every.find(({ cycle }) => cycle.id === after);
+          const from =
+            after === null
+              ? 0
+              : last
+                ? open.filter(({ cycle }) => key(cycle) >= key(last.cycle)).length
+                : open.length;
+          return { ...page(stored(open), from, first), totalCount: open.length };
+        }),
+      decisionOf: (id, cycleId, callId) =>
+        answer(
+          () =>
+            rows
+              .get(id)
+              ?.cycles.get(cycleId)
+              ?.items.find((item) => item.callId === callId)?.decision ?? null,
+        ),
+    },
+
+    reservations: {
+      reserve: ({ id, incarnation, sessionId }) =>
+        answer(() => {
+          if (rows.has(id)) throw new Error('This id is taken.');
+          const at = new Date(clock.now()).toISOString();
+          rows.set(id, {
+            id,
+            incarnation,
+            owner: sessionId,
+            createdAt: at,
+            updatedAt: at,
+            lifecycle: 'CREATING',
+            epoch: 0,
+            revision: 0,
+            projection: emptyProjection,
+            state: 'CREATING',
+            quarantine: null,
+            failedLoads: 0,
+            entries: [],
+            cycles: new Map(),
+            born: births++,
+          });
+        }),
+      publish: (batch) =>
+        answer(() => {
+          const flaw = flawOf(batch);
+          if (flaw) throw new Error(flaw);
+          const row = rows.get(batch.workstreamId);
+          if (
+            row?.incarnation !== batch.incarnation ||
+            row.lifecycle !== 'CREATING' ||
+            row.revision !== batch.expectedHead
+          )
+            return { type: 'gone' };
+          if (batch.receipts.some((r) => receipts.has(place(r.scope, r.key)))) return { type: 'duplicate' };
+          const next = written(row, batch);
+          if ('conflict' in next) throw new Error(next.conflict);
+          rows.set(row.id, { ...next, epoch: batch.epoch, owner: null });
+          for (const receipt of batch.receipts)
+            receipts.set(place(receipt.scope, receipt.key), stored(receipt));
+          return { type: 'published' };
+        }),
+      rollback: (id, incarnation) =>
+        answer(() => {
+          const row = rows.get(id);
+          if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') rows.delete(id);
+        }),
+    },
+
+    tokens: {
+      addCode: (hash, expiresAt) =>
+        answer(() => void codes.set(hash, { expiresAt: expiresAt.getTime(), used: false })),
+      exchangeCode: (hash, token) =>
+        answer(() => {
+          const code = codes.get(hash);
+          if (!code || code.used || code.expiresAt <= clock.now()) return null;
+          codes.set(hash, { ...code, used: true });
+          return addToken(token);
+        }),
+      find: (hash) =>
+        answer(() => {
+          const token = [...tokens.values()].find((t) => t.hash === hash && !t.revoked);
+          if (!token) return null;
+          const { id, lastUsedAt } = token;
+          if (lastUsedAt === null || clock.now() - Date.parse(lastUsedAt) > 60_000)
+            tokens.set(id, { ...token, lastUsedAt: new Date(clock.now()).toISOString() });
+          return tokenRow(token);
+        }),
+      create: (token, receipt) =>
+        answer(() => {
+          if (receipts.has(place(receipt.scope, receipt.key))) return { type: 'duplicate' };
+          receipts.set(place(receipt.scope, receipt.key), stored(receipt));
+          return { type: 'created', token: addToken(token) };
+        }),
+      revoke: (id) =>
+        answer(() => {
+          const token = tokens.get(id);
+          if (!token) return null;
+          tokens.set(id, { ...token, revoked: true });
+          return tokenRow(token);
+        }),
+      list: () => answer(() => [...tokens.values()].filter((t) => !t.revoked).map(tokenRow)),
+    },
+
+    sessions: {
+      begin: (nodeId, host) =>
+        answer(() => {
+          const holder = [...sessions.values()].find((s) => s.nodeId === nodeId && isLive(s.id));
+          if (holder) return { type: 'busy' };
+          const id = `session-${sessions.size + 1}`;
+          sessions.set(id, { id, nodeId, host, expiresAt: clock.now() + sessionTermMs, ended: false });
+          return { type: 'begun', session: createSession(id, nodeId) };
+        }),
+    },
+    describe: () => Promise.resolve('memory'),
+    close: () => Promise.resolve(),
+
+    goAway: () => void (away = true),
+    comeBack: () => void (away = false),
+    loseAnswers: (count = 1) => void (lost = count),
+    refuseData: (on) => void (refusing = on),
+    hold: () => void (held ??= []),
+    release() {
+      const waiting = held ?? [];
+      held = null;
+      for (const go of waiting) go();
+    },
+    get heldCalls() {
+      return held?.length ?? 0;
+    },
+    takeOver(id) {
+      const row = rows.get(id)!;
+      change(row, { epoch: row.epoch + 1, owner: 'another' });
+    },
+    remove: (id) => void rows.delete(id),
+    expire: (id) => void sessions.set(id, { ...sessions.get(id)!, expiresAt: clock.now() - 1 }),
+    attempts,
+    entries: (id) => rows.get(id)?.entries ?? [],
+    owner: (id) => rows.get(id)?.owner ?? null,
+    get rows() {
+      return rows.size;
+    },
+  };
+
+  function createSession(id: string, nodeId: string): Session {
+    return {
+      id,
+      nodeId,
+      renew: () =>
+        answer(() => {
+          if (!isLive(id)) return false;
+          sessions.set(id, { ...sessions.get(id)!, expiresAt: clock.now() + sessionTermMs });
+          return true;
+        }),
+      end: () =>
+        answer(() => void sessions.set(id, { ...sessions.get(id)!, ended: true })).catch(() => undefined),
+      onLost: () => undefined,
+    };
+  }
+
+  function addToken({ id, name, hash }: { id: string; name: string; hash: string }): TokenRow {
+    if (name.includes('\0')) throw new Error('The database refuses the data (22021).');
+    const token = { id, name, hash, createdAt: new Date(clock.now()).toISOString(), lastUsedAt: null };
+    tokens.set(id, { ...token, revoked: false });
+    return tokenRow({ ...token, revoked: false });
+  }
+}
+
+const key = (cycle: ApprovalCycle): string => `${cycle.openedAt} ${cycle.id}`;
+const tokenRow = ({ id, name, createdAt, lastUsedAt }: Token): TokenRow => ({
+  id,
+  name,
+  createdAt,
+  lastUsedAt,
+});
