@@ -210,5 +210,6 @@ const conversationKinds: Readonly<Record<EntryKind, boolean>> = {
   RECOVERY: false,
 };
 
-/** True for the kinds a model may see; the others are control entries. */
-export const isConversation = (kind: EntryKind): boolean => conversationKinds[kind];
+/** True for the kinds a model may see; the others, and kinds of a newer server, are control entries. */
+export const isConversation = (kind: EntryKind): boolean =>
+  Object.hasOwn(conversationKinds, kind) && conversationKinds[kind];

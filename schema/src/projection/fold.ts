@@ -79,19 +79,14 @@ export function applyEntry(p: Projection, entry: Entry): Projection {
     generation: Math.max(p.generation, entry.generation),
     updatedAt: entry.at,
   };
-  if (showsProgress[entry.kind] && next.turn && next.turn.recoveries > 0 && !isSettled(next.turn)) {
+  if (progress.has(entry.kind) && next.turn && next.turn.recoveries > 0 && !isSettled(next.turn)) {
     return applyKind({ ...next, turn: { ...next.turn, recoveries: 0 } }, entry);
   }
   return applyKind(next, entry);
 }
 
 /** A turn that gets one of these written is not stuck: recoveries are counted anew (D-71). */
-const showsProgress: Readonly<Partial<Record<EntryKind, true>>> = {
-  ASSISTANT: true,
-  TOOL_STARTED: true,
-  TOOL_SETTLED: true,
-  TOOL: true,
-};
+const progress: ReadonlySet<EntryKind> = new Set(['ASSISTANT', 'TOOL_STARTED', 'TOOL_SETTLED', 'TOOL']);
 
 function applyKind(next: Projection, entry: Entry): Projection {
   switch (entry.kind) {

@@ -101,14 +101,7 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
         ? [{ ...view, overlay: { ...view.overlay, message: null } }, { type: 'overlay' }]
         : [view, { type: 'nothing' }];
     case 'ToolOutputChunk': {
-      const known = view.overlay.tools[item.callId] ?? { offset: item.offset, text: '' };
-      const end = known.offset + known.text.length;
-      const next =
-        item.offset === end
-          ? { offset: known.offset, text: known.text + item.text }
-          : item.offset > end || item.offset <= known.offset
-            ? { offset: item.offset, text: item.text }
-            : null;
+      const next = extendOutput(view.overlay.tools[item.callId], item);
       if (!next) return [view, { type: 'nothing' }];
       const tools = { ...view.overlay.tools, [item.callId]: outputTail(next) };
       return [{ ...view, overlay: { ...view.overlay, tools } }, { type: 'overlay' }];
@@ -145,13 +138,29 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
 /** Most of a tool's live output that is kept for showing, in UTF-16 code units. */
 export const toolOutputTail = 65_536;
 
-/** The last `toolOutputTail` units of a tool's output, and where they begin. */
-export function outputTail(output: { readonly offset: number; readonly text: string }): {
-  offset: number;
-  text: string;
-} {
-  const over = output.text.length - toolOutputTail;
-  return over > 0 ? { offset: output.offset + over, text: output.text.slice(over) } : output;
+interface Output {
+  /** Where `text` begins in the whole output. */
+  readonly offset: number;
+  readonly text: string;
+}
+
+/** The last `toolOutputTail` units of a tool's output, and where they begin; one less rather than half a pair. */
+export function outputTail({ offset, text }: Output): Output {
+  const over = text.length - toolOutputTail;
+  if (over <= 0) return { offset, text };
+  const cut = isLowSurrogate(text.charCodeAt(over)) ? over + 1 : over;
+  return { offset: offset + cut, text: text.slice(cut) };
+}
+
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
+
+/** What ends within what is known is a repeat (null); what overlaps it goes on; what leaves a hole begins anew. */
+function extendOutput(known: Output | undefined, more: Output): Output | null {
+  if (!known) return more;
+  const end = known.offset + known.text.length;
+  if (more.offset + more.text.length <= end) return null;
+  if (more.offset > end || more.offset <= known.offset) return more;
+  return { offset: known.offset, text: known.text.slice(0, more.offset - known.offset) + more.text };
 }
 
 function acknowledge(view: View, through: number): View {

@@ -106,8 +106,9 @@ const StreamReset = itemRef('StreamReset').implement({
 
 const ToolOutputChunk = itemRef('ToolOutputChunk').implement({
   description:
-    'Live output of a running call. An offset equal to the end of what you have appends; one at or before its beginning, ' +
-    'or beyond its end, replaces it. Keep a tail of 65,536 UTF-16 code units.',
+    'Live output of a running call. What ends within what you have is a repeat. What begins within it, or at its end, ' +
+    'goes on from there; what begins beyond its end, or before its beginning, replaces it. Keep a tail of 65,536 UTF-16 ' +
+    'code units.',
   fields: (t) => ({
     callId: t.id({ description: 'The call.', resolve: ({ item }) => item.callId }),
     offset: t.int({
