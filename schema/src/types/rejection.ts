@@ -198,5 +198,5 @@ export function resultOf<O extends Outcome>(
       const o = outcome as Outcome;
       return o.type === 'Accepted' ? payload.name : typenameByCode[o.code];
     },
-  }) as unknown as UnionRef<Types, O>;
+  });
 }

@@ -32,11 +32,11 @@ export function untilLeft<T>(start: (signal: AbortSignal) => AsyncIterable<T>): 
             if (result.done) left.abort();
             resolve(left.signal.aborted ? done : result);
           },
-          (error: unknown) => {
+          (error: Error) => {
             wakeWaiting = null;
             if (left.signal.aborted) return resolve(done);
             left.abort();
-            reject(error as Error);
+            reject(error);
           },
         );
       }),

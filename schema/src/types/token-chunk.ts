@@ -42,7 +42,6 @@ builder.subscriptionField('tokenChunks', (t) =>
   }),
 );
 
-// eslint-disable-next-line @typescript-eslint/require-await
 async function* nothing(): AsyncGenerator<TokenChunkModel> {
   /* ends at once */
 }

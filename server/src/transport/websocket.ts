@@ -8,7 +8,13 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql';
+import {
+  GraphQLError,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLSchema,
+} from 'graphql';
 import { useServer, type Extra } from 'graphql-ws/use/ws';
 import type { ConnectionInitMessage } from 'graphql-ws';
 import type { Access, Services } from 'schema/services';
@@ -26,10 +32,18 @@ export interface Sockets {
 }
 
 type State = Extra & { admission?: Admission } & Record<PropertyKey, unknown>;
-type Run = { execute: (args: ExecutionArgs) => unknown; subscribe: (args: ExecutionArgs) => unknown };
+/** What Yoga calls an enveloped engine: its plugins around GraphQL, for one operation. Yoga types it loosely. */
+interface Engine {
+  readonly schema: GraphQLSchema;
+  readonly parse: (source: string) => DocumentNode;
+  readonly validate: (schema: GraphQLSchema, document: DocumentNode) => readonly GraphQLError[];
+  readonly contextFactory: () => unknown;
+  readonly execute: (args: ExecutionArgs) => unknown;
+  readonly subscribe: (args: ExecutionArgs) => unknown;
+}
 
 /** Most operations, subscriptions included, that run at once on one socket. */
-export const maxOperations = 256;
+const maxOperations = 256;
 
 export function serveSockets(deps: {
   readonly graphql: GraphQLEngine;
@@ -69,7 +83,7 @@ export function serveSockets(deps: {
           return false;
         }
       },
-      onSubscribe: ({ extra, subscriptions }, _id, params) => {
+      onSubscribe: async ({ extra, subscriptions }, _id, params) => {
         try {
           if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
           if (Object.keys(subscriptions).length > maxOperations)
@@ -78,30 +92,26 @@ export function serveSockets(deps: {
               `A socket carries at most ${maxOperations} operations at once.`,
             );
           const { viewer } = extra.admission;
-          const { schema, execute, subscribe, parse, validate, contextFactory } = graphql.getEnveloped({
-            services,
-            viewer,
-            params,
-          } as never);
-          const document = parse(params.query);
-          const errors = validate(schema, document) as readonly GraphQLError[];
+          const engine = graphql.getEnveloped({ services, viewer, params } as never) as Engine;
+          const document = engine.parse(params.query);
+          const errors = engine.validate(engine.schema, document);
           if (errors.length > 0) return errors.map(withoutHttp);
-          return Promise.resolve(contextFactory()).then((contextValue) => ({
-            schema,
+          return {
+            schema: engine.schema,
             document,
             operationName: params.operationName,
             variableValues: params.variables,
-            contextValue,
+            contextValue: await engine.contextFactory(),
             // How graphql-ws hands the engine of this operation to `execute` and `subscribe` below.
-            rootValue: { execute, subscribe } satisfies Run,
-          }));
+            rootValue: engine,
+          };
         } catch (error) {
           return [withoutHttp(faults.mask(error))];
         }
       },
-      execute: (args) => (args.rootValue as Run).execute(args) as Promise<ExecutionResult>,
+      execute: (args) => (args.rootValue as Engine).execute(args) as Promise<ExecutionResult>,
       subscribe: async (args) => {
-        const result = (await (args.rootValue as Run).subscribe(args)) as
+        const result = (await (args.rootValue as Engine).subscribe(args)) as
           AsyncGenerator<ExecutionResult> | ExecutionResult;
         return Symbol.asyncIterator in result ? endingInAnswer(result, faults) : result;
       },

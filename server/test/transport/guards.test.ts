@@ -11,7 +11,7 @@ describe('who may ask', () => {
     const { post } = await serve();
     const answer = await post(viewerQuery);
     expect(answer.status).toBe(200);
-    expect(answer.json()).toEqual({ data: { viewer: { name: 'good' } } });
+    expect(answer.body).toEqual({ data: { viewer: { name: 'good' } } });
   });
 
   it.each([
@@ -31,9 +31,8 @@ describe('who may ask', () => {
     );
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
-    expect(answer.json().errors).toEqual([
-      { message: expect.stringContaining('token'), extensions: { code: 'UNAUTHENTICATED' } },
-    ]);
+    expect(answer.errors.map((e) => e.extensions)).toEqual([{ code: 'UNAUTHENTICATED' }]);
+    expect(answer.errors[0]!.message).toContain('token');
   });
 
   it('says that it cannot tell while the database is away', async () => {
@@ -41,14 +40,14 @@ describe('who may ask', () => {
     gate.broken.error = Object.assign(new Error('10.0.0.5 refused'), { name: 'StorageUnavailableError' });
     const answer = await post(viewerQuery);
     expect(answer.status).toBe(503);
-    expect(answer.json().errors[0].extensions.code).toBe('STORAGE_UNAVAILABLE');
+    expect(answer.errors[0]!.extensions).toEqual({ code: 'STORAGE_UNAVAILABLE' });
     expect(answer.text).not.toContain('10.0.0.5');
   });
 
   it('answers /healthz to anybody', async () => {
     const { send } = await serve();
     const answer = await send('GET', '/healthz', { host: '10.1.2.3' });
-    expect([answer.status, answer.json()]).toEqual([200, { status: 'ok' }]);
+    expect([answer.status, answer.body]).toEqual([200, { status: 'ok' }]);
   });
 });
 
@@ -60,7 +59,7 @@ describe('which name it answers to', () => {
       for (const path of ['/', '/graphql', '/session', '/assets/app-1a2b.js']) {
         const answer = await send('GET', path, { host, authorization: 'Bearer good' });
         expect([path, answer.status]).toEqual([path, 403]);
-        expect(answer.json().error.code).toBe('HOST_NOT_ALLOWED');
+        expect(answer.body).toMatchObject({ error: { code: 'HOST_NOT_ALLOWED' } });
       }
     },
   );
@@ -96,7 +95,7 @@ describe('which pages may ask', () => {
     async (origin) => {
       const { post, send, openSocket } = await serve();
       const answer = await post(viewerQuery, {}, { origin });
-      expect([answer.status, answer.json().errors[0].extensions.code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+      expect([answer.status, answer.errors[0]!.extensions]).toEqual([403, { code: 'ORIGIN_NOT_ALLOWED' }]);
       expect(answer.headers['access-control-allow-origin']).toBeUndefined();
       const session = await send(
         'POST',
@@ -236,7 +235,10 @@ describe('starting and stopping', () => {
       clientDir: '/nowhere',
       dev: false,
     });
-    expect(outcome).toMatchObject({ type: 'cannotListen', message: expect.stringContaining('203.0.113.7') });
+    expect(outcome).toEqual({
+      type: 'cannotListen',
+      message: 'Cannot listen on 203.0.113.7, port 0 (EADDRNOTAVAIL). Check HOST and PORT.',
+    });
   });
 
   it('closes sockets with a hint to reconnect, and takes no more', async () => {

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { GraphQLFormattedError } from 'graphql';
 import { createClient, type Client } from 'graphql-ws';
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
@@ -13,7 +14,17 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  readonly json: () => any;
+  /** The body as JSON; undefined when it is none. */
+  readonly body: unknown;
+  /** Those of a GraphQL answer; empty when there are none. */
+  readonly errors: readonly GraphQLFormattedError[];
+}
+
+/** What a socket carries. */
+export interface Frame {
+  readonly id?: string;
+  readonly type: string;
+  readonly payload?: unknown;
 }
 
 export interface LogLine {
@@ -68,7 +79,9 @@ export async function serve(changes: Partial<HttpDeps> = {}) {
           res.on('data', (part: Buffer) => parts.push(part));
           res.on('end', () => {
             const text = Buffer.concat(parts).toString('utf8');
-            resolve({ status: res.statusCode!, headers: res.headers, text, json: () => JSON.parse(text) });
+            const body = parse(text);
+            const errors = (body as Pick<Answer, 'errors'> | undefined)?.errors ?? [];
+            resolve({ status: res.statusCode!, headers: res.headers, text, body, errors });
           });
           res.on('error', reject);
         },
@@ -109,6 +122,14 @@ export async function serve(changes: Partial<HttpDeps> = {}) {
   return { http, fake, gate, log, send, post, socketUrl, openSocket, connect };
 }
 
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** How a socket was closed. */
 export const closed = (socket: WebSocket): Promise<{ code: number; reason: string }> =>
   new Promise((resolve) => {
@@ -119,11 +140,11 @@ export const closed = (socket: WebSocket): Promise<{ code: number; reason: strin
   });
 
 /** The next messages of a socket, in order. */
-export const messages = (socket: WebSocket, count: number): Promise<any[]> =>
+export const messages = (socket: WebSocket, count: number): Promise<readonly Frame[]> =>
   new Promise((resolve) => {
-    const got: any[] = [];
+    const got: Frame[] = [];
     const take = (data: Buffer): void => {
-      got.push(JSON.parse(data.toString('utf8')));
+      got.push(JSON.parse(data.toString('utf8')) as Frame);
       if (got.length < count) return;
       socket.off('message', take);
       resolve(got);
@@ -132,7 +153,7 @@ export const messages = (socket: WebSocket, count: number): Promise<any[]> =>
   });
 
 /** The next message of a socket. */
-export const message = async (socket: WebSocket): Promise<any> => (await messages(socket, 1))[0];
+export const message = async (socket: WebSocket): Promise<Frame> => (await messages(socket, 1))[0]!;
 
 /** A socket that was let in. */
 export async function admitted(socket: WebSocket, token = 'good'): Promise<WebSocket> {

@@ -1,7 +1,8 @@
 import { get, request, type IncomingMessage } from 'node:http';
+import type { GraphQLFormattedError } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { sampleEntries } from '../../../schema/test/sample-entries.ts';
-import { admitted, closed, message, messages, serve, workstreamId } from './harness.ts';
+import { admitted, closed, message, messages, serve, workstreamId, type Frame } from './harness.ts';
 
 const feed = /* GraphQL */ `
   subscription ($id: ID!, $after: FeedCursor) {
@@ -30,6 +31,17 @@ const feed = /* GraphQL */ `
 const subscribe = (id: string, query: string, variables: object) =>
   JSON.stringify({ id, type: 'subscribe', payload: { query, variables } });
 const w1 = { id: workstreamId('w1') };
+
+/** The errors of a frame, whether it refuses the operation or carries a result. */
+const errorsOf = ({ payload }: Frame): readonly GraphQLFormattedError[] =>
+  Array.isArray(payload)
+    ? (payload as GraphQLFormattedError[])
+    : (payload as { errors: readonly GraphQLFormattedError[] }).errors;
+
+/** The one root field of a result. */
+const itemOf = (
+  result: IteratorResult<{ readonly data?: Record<string, unknown> | null | undefined }, unknown>,
+): unknown => (result.done ? undefined : Object.values(result.value.data ?? {})[0]);
 
 async function serveOne() {
   const server = await serve();
@@ -127,8 +139,9 @@ describe('an operation on a socket', () => {
     const results = connect().iterate({
       query: '{ viewer { name } workstreams(first: 900) { totalCount } }',
     });
-    const { value } = await results.next();
-    expect(value.errors[0].extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'first' });
+    expect(await results.next()).toMatchObject({
+      value: { errors: [{ extensions: { code: 'BAD_USER_INPUT', argument: 'first' } }] },
+    });
   });
 
   it('is validated, and its error carries no HTTP status', async () => {
@@ -136,8 +149,8 @@ describe('an operation on a socket', () => {
     const socket = await admitted(openSocket());
     socket.send(subscribe('1', '{ nothing }', {}));
     const answer = await message(socket);
-    expect(answer).toMatchObject({ id: '1', type: 'error' });
-    expect(answer.payload[0].extensions).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' });
+    expect([answer.id, answer.type]).toEqual(['1', 'error']);
+    expect(errorsOf(answer).map((e) => e.extensions)).toEqual([{ code: 'GRAPHQL_VALIDATION_FAILED' }]);
     socket.close();
   });
 
@@ -146,7 +159,7 @@ describe('an operation on a socket', () => {
     const socket = await admitted(openSocket());
     const many = Array.from({ length: 1_600 }, (_, i) => `t${i}: __typename`).join(' ');
     socket.send(subscribe('1', `subscription ($id: ID!) { workstreamFeed(id: $id) { ${many} } }`, w1));
-    expect((await message(socket)).payload.errors[0].extensions.code).toBe('OPERATION_TOO_LARGE');
+    expect(errorsOf(await message(socket))[0]!.extensions).toEqual({ code: 'OPERATION_TOO_LARGE' });
     expect(fake.feed.open).toBe(0);
     socket.close();
   });
@@ -155,7 +168,7 @@ describe('an operation on a socket', () => {
 describe('a feed on a socket', () => {
   it('carries items as they come, from the cursor it was given', async () => {
     const { connect, fake } = await serveOne();
-    const results = connect().iterate<any>({ query: feed, variables: { ...w1, after: 'i1.3.12' } });
+    const results = connect().iterate({ query: feed, variables: { ...w1, after: 'i1.3.12' } });
     const first = results.next();
     await fake.feed.hasOpen(1);
     expect(fake.calls.at(-1)?.input).toEqual({ workstreamId: 'w1', after: 'i1.3.12' });
@@ -164,13 +177,13 @@ describe('a feed on a socket', () => {
       cursor: 'i1.3.13',
     });
     fake.feed.push({ item: { type: 'EntriesDurable', durableThrough: 13 }, cursor: 'i1.3.13' });
-    expect((await first).value.data.workstreamFeed).toEqual({
+    expect(itemOf(await first)).toEqual({
       __typename: 'EntryAdmitted',
       durable: false,
       cursor: 'i1.3.13',
       entry: { __typename: 'UserEntry', revision: 3, durability: 'PENDING' },
     });
-    expect((await results.next()).value.data.workstreamFeed).toEqual({
+    expect(itemOf(await results.next())).toEqual({
       __typename: 'EntriesDurable',
       durableThrough: 13,
     });
@@ -182,8 +195,8 @@ describe('a feed on a socket', () => {
     'of an unknown workstream (%s) ends and says so',
     async (id) => {
       const { connect } = await serveOne();
-      const results = connect().iterate<any>({ query: feed, variables: { id } });
-      expect((await results.next()).value.data.workstreamFeed).toEqual({
+      const results = connect().iterate({ query: feed, variables: { id } });
+      expect(itemOf(await results.next())).toEqual({
         __typename: 'Ended',
         reason: 'WORKSTREAM_NOT_FOUND',
         resumable: false,
@@ -239,11 +252,14 @@ describe('a feed on a socket', () => {
     await fake.feed.hasOpen(1);
     const answers = messages(socket, 2);
     fake.feed.push(new Error('secret at 10.0.0.5'));
-    const [{ payload }, end] = await answers;
-    expect(JSON.stringify(payload)).not.toContain('secret');
-    expect(payload.errors[0].extensions).toEqual({ code: 'INTERNAL', correlationId: expect.any(String) });
+    const [answer, end] = await answers;
+    expect(JSON.stringify(answer)).not.toContain('secret');
+    const logged = log.filter((l) => l.level === 'error');
+    expect(errorsOf(answer!).map((e) => e.extensions)).toEqual([
+      { code: 'INTERNAL', correlationId: logged[0]!.fields['correlationId'] },
+    ]);
     expect(end).toEqual({ id: '1', type: 'complete' });
-    expect(log.filter((l) => l.level === 'error')).toHaveLength(1);
+    expect(logged).toHaveLength(1);
     await fake.feed.hasOpen(0);
     socket.close();
   });
@@ -262,8 +278,8 @@ describe('a feed on a socket', () => {
     const socket = await admitted(openSocket());
     for (let i = 0; i < 257; i++) socket.send(subscribe(String(i), feed, w1));
     const answer = await message(socket);
-    expect(answer).toMatchObject({ id: '256', type: 'error' });
-    expect(answer.payload[0].extensions.code).toBe('TOO_MANY_OPERATIONS');
+    expect([answer.id, answer.type]).toEqual(['256', 'error']);
+    expect(errorsOf(answer)[0]!.extensions).toEqual({ code: 'TOO_MANY_OPERATIONS' });
     await fake.feed.hasOpen(256);
     socket.terminate();
     await fake.feed.hasOpen(0);
@@ -273,10 +289,10 @@ describe('a feed on a socket', () => {
 describe('the other subscriptions', () => {
   it('begin the list with a snapshot', async () => {
     const { connect, fake } = await serveOne();
-    const results = connect().iterate<any>({
+    const results = connect().iterate({
       query: `subscription { workstreamStates { __typename ... on StatesSnapshot { workstreams { id state } } } }`,
     });
-    expect((await results.next()).value.data.workstreamStates).toMatchObject({
+    expect(itemOf(await results.next())).toMatchObject({
       __typename: 'StatesSnapshot',
       workstreams: [{ id: workstreamId('w1') }],
     });
