@@ -5,7 +5,7 @@
  * Invariants: what a step accepted is published in the same turn of the event loop (D-50); a sealed or deposed actor
  * takes no more inputs and publishes nothing more; every waiting command is answered, whatever happens (D-50).
  */
-import { stateOf, type Author, type FeedItem, type Persistence } from 'schema/projection';
+import { liveTurn, stateOf, type Author, type FeedItem, type Persistence } from 'schema/projection';
 import type { CommandKey, Command, Input, Stamp, World } from '../../core/inputs.ts';
 import { step, type Reply } from '../../core/step.ts';
 import { loadedState, type State } from '../../core/workstream/state.ts';
@@ -55,8 +55,8 @@ export interface ActorDeps {
   readonly random: () => number;
   /** Called once when the actor ends by itself. `bug`: a step threw. */
   onEnd(reason: Exclude<Landing, 'durable'> | 'bug', detail?: string): void;
-  /** The first batch of this epoch is stored. */
-  onProgress(): void;
+  /** What is stored now has no live turn: the workstream has come to rest. */
+  onRest(): void;
 }
 
 /** What followers are told when an actor ends. */
@@ -85,7 +85,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     random: deps.random,
     onStored(batch) {
       const through = batch.expectedHead + batch.entries.length;
-      if (batch.number === 1) deps.onProgress();
+      if (!liveTurn(batch.projection)) deps.onRest();
       if (ended && ended !== 'stopped') return;
       if (batch.entries.length > 0) publish({ type: 'EntriesDurable', durableThrough: through });
       settleWaiting((w) => w.batch <= batch.number, 'durable');

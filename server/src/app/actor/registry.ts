@@ -6,6 +6,7 @@
  * this host left running before the turn goes on (D-70); a workstream whose load or step throws three times in a row
  * is quarantined, and boot goes on (D-71).
  */
+import { liveTurn } from 'schema/projection';
 import type { CoreRefusal } from '../../core/refusals.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Ownership, LoadedWorkstream } from '../../ports/ownership.ts';
@@ -13,7 +14,7 @@ import type { Processes } from '../../ports/processes.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import { createActor, type Actor, type ActorDeps } from './actor.ts';
 
-/** Loads or steps in a row that may throw (D-71). */
+/** Loads or steps in a row that may throw, without the workstream coming to rest between them (D-71). */
 export const maxFailedLoads = 3;
 
 export type LoadRefusal =
@@ -29,6 +30,8 @@ export type Loading = { readonly type: 'loaded'; readonly actor: Actor } | LoadR
 export interface Registry {
   /** The actor, loaded now if need be. */
   load(workstreamId: string): Promise<Loading>;
+  /** Loads it, and again when that fails, until it runs or is quarantined: for turns nobody waits for (D-71). */
+  recover(workstreamId: string): Promise<Loading>;
   /** The actor if it is loaded here. */
   peek(workstreamId: string): Actor | null;
   loaded(): readonly Actor[];
@@ -38,7 +41,7 @@ export interface Registry {
   stop(withinMs: number): Promise<void>;
 }
 
-export interface RegistryDeps extends Omit<ActorDeps, 'onEnd' | 'onProgress'> {
+export interface RegistryDeps extends Omit<ActorDeps, 'onEnd' | 'onRest'> {
   readonly ownership: Ownership;
   readonly processes: Processes;
   readonly sessionId: string;
@@ -50,62 +53,104 @@ export interface RegistryDeps extends Omit<ActorDeps, 'onEnd' | 'onProgress'> {
 export function createRegistry(deps: RegistryDeps): Registry {
   const actors = new Map<string, Actor>();
   const flights = new Map<string, Promise<Loading>>();
-  let stopping = false;
+  /** Why nothing is loaded any more, once that is so. */
+  let closed: 'SHUTTING_DOWN' | 'OWNER_LOST' | null = null;
 
+  async function load(id: string): Promise<Loading> {
+    if (closed) return { type: 'Rejected', code: closed };
+    const known = actors.get(id);
+    if (known) return { type: 'loaded', actor: known };
+    const flight =
+      flights.get(id) ??
+      claimAndRun(id)
+        .catch((error: unknown): Loading => {
+          deps.log.warn({ workstream: id, error: String(error) }, 'a workstream could not be loaded');
+          return error instanceof StorageUnavailableError
+            ? { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' }
+            : { type: 'Rejected', code: 'OWNER_LOST' };
+        })
+        .finally(() => flights.delete(id));
+    flights.set(id, flight);
+    return flight;
+  }
+
+  /** A throw on the way, for any reason but the database being away, is a failed load (D-71). */
   async function claimAndRun(id: string): Promise<Loading> {
-    const claim = await deps.ownership.claim(id, deps.sessionId);
-    switch (claim.type) {
-      case 'notFound':
-        return { type: 'Rejected', code: 'WORKSTREAM_NOT_FOUND' };
-      case 'elsewhere':
-        return { type: 'Rejected', code: 'OWNER_ELSEWHERE' };
-      case 'quarantined':
-        return { type: 'Rejected', code: 'QUARANTINED', reason: claim.reason };
-      case 'claimed':
-        break;
-    }
-    const { workstream } = claim;
     try {
+      const claim = await deps.ownership.claim(id, deps.sessionId);
+      switch (claim.type) {
+        case 'notFound':
+          return { type: 'Rejected', code: 'WORKSTREAM_NOT_FOUND' };
+        case 'elsewhere':
+          return { type: 'Rejected', code: 'OWNER_ELSEWHERE' };
+        case 'quarantined':
+          return { type: 'Rejected', code: 'QUARANTINED', reason: claim.reason };
+        case 'claimed':
+          break;
+      }
+      const { workstream } = claim;
       await endLeftovers(workstream);
-      if (stopping) {
+      if (closed) {
         await deps.ownership.release(id, deps.sessionId, workstream.epoch);
-        return { type: 'Rejected', code: 'SHUTTING_DOWN' };
+        return { type: 'Rejected', code: closed };
       }
       deps.hub.publish(id, {
         type: 'EpochStarted',
         epoch: workstream.epoch,
         from: workstream.projection.revision,
       });
-      const actor = run(workstream);
-      return actor ? { type: 'loaded', actor } : { type: 'Rejected', code: 'OWNER_LOST' };
+      return { type: 'loaded', actor: run(workstream) };
     } catch (error) {
-      if (error instanceof StorageUnavailableError) throw error;
-      await failed(id, error instanceof Error ? error.message : String(error));
+      if (!(error instanceof StorageUnavailableError)) await failed(id, messageOf(error));
       throw error;
     }
   }
 
-  function run(workstream: LoadedWorkstream): Actor | null {
+  /** Throws when already the first step does. */
+  function run(workstream: LoadedWorkstream): Actor {
     const { id } = workstream;
-    let live = true;
+    let bug: string | null = null;
+    let failedBefore = workstream.failedLoads > 0;
+    let running: Actor | null = null;
     const actor = createActor(
       {
         ...deps,
         onEnd(reason, detail) {
-          live = false;
-          actors.delete(id);
-          // A step that throws is a recovery: the next actor carries the turn on, until the third in a row (D-71).
-          if (reason === 'bug') void failed(id, detail ?? 'a step threw').then(reload(id), () => undefined);
+          if (actors.get(id) === running) actors.delete(id);
+          if (reason !== 'bug') return;
+          bug = detail ?? 'a step threw';
+          if (running) void carryOn(id, running, bug);
         },
-        onProgress() {
-          if (workstream.failedLoads > 0)
-            void deps.ownership.recordFailedLoad(id, null).catch(() => undefined);
+        onRest() {
+          if (failedBefore) void deps.ownership.recordFailedLoad(id, null).catch(() => undefined);
+          failedBefore = false;
         },
       },
       workstream,
     );
-    if (live) actors.set(id, actor);
-    return live ? actor : null;
+    if (bug !== null) throw new Error(bug);
+    running = actor;
+    actors.set(id, actor);
+    return actor;
+  }
+
+  /** A step threw: a turn that was live is recovered here and now, not when somebody happens to ask (D-71). */
+  async function carryOn(id: string, ended: Actor, bug: string): Promise<void> {
+    try {
+      const count = await failed(id, bug);
+      if (count < maxFailedLoads && liveTurn(ended.state().projection)) await recover(id);
+    } catch (error) {
+      deps.log.warn({ workstream: id, error: messageOf(error) }, 'a failure could not be recorded');
+    }
+  }
+
+  async function recover(id: string): Promise<Loading> {
+    let loading = await load(id);
+    for (let again = 1; again < maxFailedLoads; again += 1) {
+      if (loading.type === 'loaded' || loading.code !== 'OWNER_LOST') break;
+      loading = await load(id);
+    }
+    return loading;
   }
 
   /** Kills process groups of calls that were running on this host when their server died. */
@@ -120,45 +165,26 @@ export function createRegistry(deps: RegistryDeps): Registry {
       deps.log.info({ workstream: workstream.id, calls: ended }, 'ended processes a dead server left behind');
   }
 
-  const reload =
-    (id: string) =>
-    async (failures: number): Promise<void> => {
-      if (failures < maxFailedLoads) await registry.load(id);
-    };
-
+  /** Counts it; answers how many in a row. */
   async function failed(id: string, reason: string): Promise<number> {
     const count = await deps.ownership.recordFailedLoad(id, reason);
-    const level = count >= maxFailedLoads ? 'quarantined' : 'failed to run';
+    const level = count >= maxFailedLoads ? 'is quarantined' : 'failed to run';
     deps.log.error({ workstream: id, reason, count }, `a workstream ${level}`);
     return count;
   }
 
-  const registry: Registry = {
-    async load(id) {
-      if (stopping) return { type: 'Rejected', code: 'SHUTTING_DOWN' };
-      const known = actors.get(id);
-      if (known) return { type: 'loaded', actor: known };
-      const flight =
-        flights.get(id) ??
-        claimAndRun(id)
-          .catch((error: unknown): Loading => {
-            deps.log.warn({ workstream: id, error: String(error) }, 'a workstream could not be loaded');
-            return error instanceof StorageUnavailableError
-              ? { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' }
-              : { type: 'Rejected', code: 'OWNER_LOST' };
-          })
-          .finally(() => flights.delete(id));
-      flights.set(id, flight);
-      return flight;
-    },
+  return {
+    load,
+    recover,
     peek: (id) => actors.get(id) ?? null,
     loaded: () => [...actors.values()],
     deposeAll() {
+      closed ??= 'OWNER_LOST';
       for (const actor of actors.values()) actor.depose('ownerLost');
       actors.clear();
     },
     async stop(withinMs) {
-      stopping = true;
+      closed ??= 'SHUTTING_DOWN';
       await Promise.all(flights.values());
       await Promise.all(
         [...actors].map(async ([id, actor]) => {
@@ -173,5 +199,6 @@ export function createRegistry(deps: RegistryDeps): Registry {
       actors.clear();
     },
   };
-  return registry;
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

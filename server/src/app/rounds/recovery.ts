@@ -4,7 +4,7 @@
  */
 import type { Log } from '../../ports/log.ts';
 import type { Ownership } from '../../ports/ownership.ts';
-import { maxFailedLoads, type Registry } from '../actor/registry.ts';
+import type { Registry } from '../actor/registry.ts';
 
 export async function recoverLiveTurns(deps: {
   readonly ownership: Ownership;
@@ -13,12 +13,7 @@ export async function recoverLiveTurns(deps: {
   readonly log: Log;
 }): Promise<number> {
   const ids = await deps.ownership.liveTurns(deps.sessionId);
-  for (const id of ids) {
-    for (let attempt = 1; attempt <= maxFailedLoads; attempt += 1) {
-      const loading = await deps.registry.load(id);
-      if (loading.type === 'loaded' || loading.code !== 'OWNER_LOST') break;
-    }
-  }
+  for (const id of ids) await deps.registry.recover(id);
   if (ids.length > 0) deps.log.info({ workstreams: ids.length }, 'live turns carry on');
   return ids.length;
 }
