@@ -19,38 +19,56 @@ export function createHeartbeat(deps: {
   onLost(): void;
 }): Round {
   const { session, clock, log } = deps;
-  let cancel = (): void => undefined;
-  let lost = false;
-  let renewedAt = clock.now();
+  let cancelBeat = (): void => undefined;
+  let cancelDeadline = (): void => undefined;
+  let over = false;
+
+  function stop(): void {
+    over = true;
+    cancelBeat();
+    cancelDeadline();
+  }
 
   function lose(reason: string): void {
-    if (lost) return;
-    lost = true;
-    cancel();
+    if (over) return;
+    stop();
     log.error({ session: session.id, reason }, 'this process is not the owner of its workstreams any more');
     deps.onLost();
   }
 
+  /** The term runs from the moment a renewal was asked for; an answer that never comes does not prolong it. */
+  function renewedAt(asked: number): void {
+    cancelDeadline();
+    cancelDeadline = clock.after(asked + sessionTermMs - clock.now(), () =>
+      lose('the heartbeat could not be written within its term'),
+    );
+  }
+
   async function beat(): Promise<void> {
+    cancelBeat();
     const asked = clock.now();
     try {
-      if (!(await session.renew())) return lose('the session was ended by another process or has expired');
-      renewedAt = asked;
+      const renewed = await session.renew();
+      if (over) return;
+      if (!renewed) return lose('the session was ended by another process or has expired');
+      renewedAt(asked);
     } catch (error) {
       log.warn({ error: String(error) }, 'the heartbeat could not be written');
-      if (clock.now() - renewedAt >= sessionTermMs)
-        return lose('the heartbeat could not be written within its term');
     }
-    if (!lost) cancel = clock.after(sessionHeartbeatMs, () => void beat());
+    if (over) return;
+    cancelBeat();
+    cancelBeat = clock.after(sessionHeartbeatMs, () => void beat());
   }
 
   return {
     run() {
-      cancel = clock.after(sessionHeartbeatMs, () => void beat());
+      renewedAt(clock.now());
+      cancelBeat = clock.after(sessionHeartbeatMs, () => void beat());
+      // A lost connection proves nothing yet: whether the session is, the next renewal says, so ask at once.
+      session.onLost(() => {
+        if (!over) void beat();
+      });
     },
-    stop() {
-      lost = true;
-      cancel();
-    },
+    stop,
   };
 }
