@@ -1,8 +1,77 @@
 /**
- * Owns: keys and receipts of commands (D-60), example by example.
+ * Owns: keys and receipts of commands (D-60), and keys of entries, example by example.
  */
 import { describe, expect, it } from 'vitest';
-import { createWorld } from './support/world.ts';
+import { commitKey } from '../../src/core/journal/entry.ts';
+import { mergeHistory } from '../../src/core/journal/history.ts';
+import { queued, said } from './support/telling.ts';
+import { ann, bob, createWorld, place, type World } from './support/world.ts';
+
+const key = { key: 'one-intent', inputHash: 'hello' };
+const send = (w: World, over: Partial<typeof key> = {}, text = 'hello') =>
+  w.command(ann, { type: 'send', text }, { ...key, ...over });
+
+describe('a command under a key', () => {
+  it('tried again joins the first: the same answer, and nothing is done twice (I18)', () => {
+    const w = createWorld();
+    const first = send(w);
+    const second = send(w);
+    expect(second.reply).toEqual(first.reply);
+    expect(second.batch).toBeNull();
+    expect(said(w)).toEqual(['hello']);
+    w.store();
+    w.answer({ text: 'hi' });
+    // Also when the world has moved on: it is recorded, not judged again.
+    expect(send(w).reply).toEqual(first.reply);
+    expect(queued(w)).toEqual([]);
+  });
+
+  it('with another input is refused (I19)', () => {
+    const w = createWorld();
+    send(w);
+    expect(send(w, { inputHash: 'bye' }, 'bye').reply).toMatchObject({ refusal: { code: 'KEY_REUSED' } });
+    expect(said(w)).toEqual(['hello']);
+  });
+
+  it('is another command for another principal', () => {
+    const w = createWorld();
+    send(w);
+    w.command(bob, { type: 'send', text: 'hello' }, key);
+    expect(queued(w)).toEqual(['hello']);
+  });
+
+  it('that was refused leaves no receipt and may be tried again (D-11)', () => {
+    const w = createWorld();
+    send(w, { key: 'first' });
+    const stop = { type: 'stop', turnId: 'another' } as const;
+    expect(w.command(ann, stop, { key: 'stop', inputHash: 's' })).toMatchObject({
+      receipts: [],
+      reply: { refusal: { code: 'STALE_TURN' } },
+    });
+    w.stop();
+    expect(w.command(ann, stop, { key: 'stop', inputHash: 's' }).reply?.type).toBe('accepted');
+  });
+
+  it('is recorded in the batch of its entries, with the answer (D-3, D-60)', () => {
+    const w = createWorld();
+    const { reply, batch, receipts } = send(w);
+    expect(reply).toMatchObject({ type: 'accepted', batch });
+    expect(receipts).toEqual([
+      { scope: 'ann/w1', ...key, outcome: reply?.type === 'accepted' ? reply.acceptance : null },
+    ]);
+  });
+
+  it('is remembered here for the last thousand; older ones once durable are found in the database', () => {
+    const w = createWorld();
+    for (let i = 0; i < 1_100; i += 1) w.command(ann, { type: 'stop', turnId: null }, { key: `k${i}` });
+    expect(w.state.receipts.size).toBe(1_100);
+    w.store();
+    w.command(ann, { type: 'stop', turnId: null }, { key: 'one more' });
+    expect(w.state.receipts.size).toBe(1_000);
+    expect(w.state.receipts.has('ann/w1\none more')).toBe(true);
+    expect(w.state.receipts.has('ann/w1\nk0')).toBe(false);
+  });
+});
 
 describe('a receipt', () => {
   it('is storable whatever a person wrote (broke: NUL in feedback came back in the recorded answer, D-51)', () => {
@@ -16,5 +85,29 @@ describe('a receipt', () => {
     expect(decided.reply).toMatchObject({
       acceptance: { cycle: { items: [{ decision: { feedback: 'nul \ufffd and lone \ufffd' } }] } },
     });
+  });
+});
+
+describe('the commit key of an entry', () => {
+  it('allows one result for a call and one end for a turn, whatever goes wrong above it (I26, I38)', () => {
+    const result = { outcome: 'OK', effect: 'NONE', content: '' } as const;
+    const tool = { kind: 'TOOL', callId: 'c', name: 't', ...result } as const;
+    expect(commitKey(place(5, tool))).toBe(commitKey(place(9, tool)));
+    const settle = { kind: 'TOOL_SETTLED', callId: 'c', name: 't', result } as const;
+    expect(commitKey(place(5, settle))).not.toBe(commitKey(place(5, tool)));
+  });
+
+  it('is of the entry itself for all that may come more than once', () => {
+    const queue = { kind: 'QUEUE', queue: { items: [], held: false } } as const;
+    expect(commitKey(place(5, queue))).not.toBe(commitKey(place(6, queue)));
+  });
+});
+
+describe('history', () => {
+  it('shows each entry once, in place, though the suffix was taken before the prefix was read (D-53)', () => {
+    const entries = [1, 2, 3, 4, 5].map((r) => place(r, { kind: 'SYSTEM', text: `${r}`, source: 'test' }));
+    expect(mergeHistory(entries.slice(0, 4), entries.slice(2))).toEqual(entries);
+    expect(mergeHistory([], entries)).toEqual(entries);
+    expect(mergeHistory(entries, [])).toEqual(entries);
   });
 });
