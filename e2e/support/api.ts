@@ -1,0 +1,397 @@
+/**
+ * Owns: asking a server as a script would: one token, one address; plain calls that answer or throw.
+ * Does not own: what the answers mean (the client kit and the fold), or repeating (a test that wants that says so).
+ */
+import {
+  createWorkstream,
+  decideApproval,
+  feedSubscription,
+  olderQuery,
+  resumeQueue,
+  sendMessage,
+  snapshotQuery,
+  statesSubscription,
+  stopTurn,
+  type Answer,
+  type Failure,
+} from 'schema/client-kit';
+import {
+  openCycles,
+  stateOf,
+  type Entry,
+  type FeedItem,
+  type Projection,
+  type View,
+  type WorkstreamState,
+} from 'schema/projection';
+import { knownAfter, knownOf, type Known } from '../../schema/src/client-kit/followed.ts';
+import { createTransport, type Transport } from '../../schema/src/client-kit/transport.ts';
+import { entryOf, feedItemOf } from '../../schema/src/client-kit/wire.ts';
+import { within } from './process.ts';
+
+/** The server did not answer, or with an error: nobody knows what became of the request. */
+export class RequestFailed extends Error {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(`${failure.type}: ${failure.message}`);
+    this.failure = failure;
+  }
+}
+
+/** What a command answered: its payload, or a rejection that has a `code`. */
+export interface Result {
+  readonly __typename: string;
+  readonly durability?: 'DURABLE' | 'PENDING';
+  readonly code?: string;
+  readonly message?: string;
+  readonly retryable?: boolean;
+  readonly field?: string;
+}
+
+export interface Sent extends Result {
+  readonly disposition?: 'STARTED' | 'QUEUED';
+  readonly messageId?: string;
+  readonly turnId?: string | null;
+  readonly revision?: number;
+}
+
+/** A question about one call, as an approval card shows it. */
+export interface Question {
+  readonly cycleId: string;
+  readonly callId: string;
+  readonly argumentsHash: string;
+  readonly name: string;
+}
+
+export interface FeedEvent {
+  readonly item: FeedItem;
+  /** Where to resume after it, if it says. */
+  readonly cursor: string | null;
+}
+
+export interface Feed {
+  /** Everything that has come. */
+  readonly events: readonly FeedEvent[];
+  /** Resolves when this holds; looked at after each event. */
+  until(holds: (events: readonly FeedEvent[]) => boolean, what: string): Promise<readonly FeedEvent[]>;
+  /** Resolves when it is over: with the failure, or null when the server completed it. */
+  readonly ended: Promise<Failure | null>;
+  stop(): void;
+}
+
+export interface Api {
+  readonly token: string;
+  readonly transport: Transport;
+  /** Sends a document as text, and answers what came back, errors too. Throws only when nothing did. */
+  query<T = Record<string, never>>(
+    document: string,
+    variables?: Readonly<Record<string, unknown>>,
+  ): Promise<{
+    readonly status: number;
+    readonly data: T | null;
+    readonly errors: readonly {
+      readonly message: string;
+      readonly extensions?: { readonly code?: string };
+    }[];
+  }>;
+  /** A new workstream; throws when refused. */
+  create(input?: {
+    readonly title?: string;
+    readonly workspace?: string;
+    readonly key?: string;
+  }): Promise<string>;
+  tryCreate(input: {
+    readonly title?: string;
+    readonly model?: string;
+    readonly workspace?: string;
+    readonly key?: string;
+  }): Promise<Result & { readonly workstreamId?: string }>;
+  send(workstreamId: string, text: string, key?: string): Promise<Sent>;
+  decide(
+    workstreamId: string,
+    question: Question,
+    verdict: 'APPROVED' | 'DENIED',
+    options?: { readonly key?: string; readonly feedback?: string },
+  ): Promise<Result>;
+  stop(
+    workstreamId: string,
+    turnId?: string | null,
+    key?: string,
+  ): Promise<Result & { nothingToStop?: boolean }>;
+  resumeQueue(workstreamId: string, key?: string): Promise<Result>;
+  /** All of a workstream from one read, with the newest page of its transcript. */
+  snapshot(workstreamId: string): Promise<Known>;
+  /** The whole journal, read page by page from its end. */
+  history(workstreamId: string): Promise<readonly Entry[]>;
+  /** Follows until the view holds, and answers it. Throws, with the last view, when it does not within `ms`. */
+  waitFor(workstreamId: string, holds: (view: View) => boolean, what: string, ms?: number): Promise<Known>;
+  waitForState(workstreamId: string, state: WorkstreamState): Promise<Known>;
+  /** Questions to a person, once there are at least so many of them and they are durable: a pending one can vanish. */
+  questions(workstreamId: string, atLeast?: number): Promise<readonly Question[]>;
+  /** The feed as it comes, unfolded; `after: null` starts at the head. */
+  follow(workstreamId: string, after: string | null): Feed;
+  /** Changes of the list, as they come. */
+  followStates(): {
+    readonly items: readonly StateItem[];
+    until(holds: (items: readonly StateItem[]) => boolean, what: string): Promise<readonly StateItem[]>;
+    stop(): void;
+  };
+  dispose(): void;
+}
+
+/** As `workstreamStates` sends it. */
+export interface StateItem {
+  readonly __typename: string;
+  readonly workstreams?: readonly {
+    readonly id: string;
+    readonly state: string;
+    readonly title: string;
+    readonly revision: number;
+  }[];
+  readonly workstream?: {
+    readonly id: string;
+    readonly state: string;
+    readonly title: string;
+    readonly revision: number;
+  };
+}
+
+const patienceMs = 40_000;
+const PAGE = 200;
+
+export const newKey = (): string => crypto.randomUUID();
+
+export function createApi(url: string, token: string): Api {
+  const transport = createTransport({ url: `${url}/graphql`, token });
+
+  async function request<T>(asked: Promise<Answer<T>>): Promise<T> {
+    const answer = await asked;
+    if (!answer.ok) throw new RequestFailed(answer.failure);
+    return answer.data;
+  }
+
+  async function history(id: string): Promise<readonly Entry[]> {
+    const first = await request(transport.request(snapshotQuery, { id, last: PAGE }));
+    let page = first.workstream?.history;
+    let entries: readonly Entry[] = [];
+    while (page) {
+      entries = [...page.edges.map((edge) => entryOf(edge.node)), ...entries];
+      const { hasPreviousPage, startCursor } = page.pageInfo;
+      if (!hasPreviousPage || startCursor === null) break;
+      const older = await request(transport.request(olderQuery, { id, last: PAGE, before: startCursor }));
+      page = older.workstream?.history;
+    }
+    return entries;
+  }
+
+  async function snapshot(id: string): Promise<Known> {
+    const { workstream } = await request(transport.request(snapshotQuery, { id, last: PAGE }));
+    if (!workstream) throw new Error(`There is no workstream ${id}`);
+    return knownOf(workstream);
+  }
+
+  function collect<T>(
+    begin: (push: (event: T) => void, end: (failure: Failure | null) => void) => () => void,
+  ) {
+    const events: T[] = [];
+    const watchers = new Set<() => void>();
+    let over: { readonly failure: Failure | null } | null = null;
+    let finish: (failure: Failure | null) => void = () => undefined;
+    const ended = new Promise<Failure | null>((resolve) => (finish = resolve));
+    const look = (): void => {
+      for (const watch of [...watchers]) watch();
+    };
+    const stop = begin(
+      (event) => {
+        events.push(event);
+        look();
+      },
+      (failure) => {
+        over = { failure };
+        look();
+        finish(failure);
+      },
+    );
+    const until = (holds: (events: readonly T[]) => boolean, what: string): Promise<readonly T[]> => {
+      const come = new Promise<readonly T[]>((resolve, reject) => {
+        const watch = (): void => {
+          if (holds(events)) resolve(events);
+          else if (over)
+            reject(new Error(`It ended (${over.failure?.message ?? 'completed'}) before: ${what}`));
+          else return;
+          watchers.delete(watch);
+        };
+        watchers.add(watch);
+        watch();
+      });
+      return within(
+        patienceMs,
+        () => `${what}; the last of ${events.length} is ${JSON.stringify(events.at(-1))}`,
+        come,
+      );
+    };
+    return { events, until, ended, stop };
+  }
+
+  function follow(id: string, after: string | null): Feed {
+    return collect<FeedEvent>((push, end) =>
+      transport.subscribe(
+        feedSubscription,
+        { id, after },
+        {
+          next: ({ workstreamFeed }) => {
+            const event = feedItemOf(workstreamFeed);
+            if (event) push(event);
+          },
+          end,
+        },
+      ),
+    );
+  }
+
+  async function waitFor(
+    id: string,
+    holds: (view: View) => boolean,
+    what: string,
+    ms = patienceMs,
+  ): Promise<Known> {
+    let known = await snapshot(id);
+    if (holds(known.view)) return known;
+    let release = (): void => undefined;
+    const come = new Promise<Known>((resolve, reject) => {
+      const subscribe = (): void => {
+        const feed = transport.subscribe(
+          feedSubscription,
+          { id, after: known.cursor },
+          {
+            next: ({ workstreamFeed }) => {
+              const event = feedItemOf(workstreamFeed);
+              if (!event) return;
+              const [after, then] = knownAfter(known, event.item, event.cursor);
+              known = after;
+              if (holds(known.view)) resolve(known);
+              else if (then.type !== 'continue') {
+                feed();
+                if (then.type === 'ended')
+                  reject(new Error(`The feed ended (${then.reason}) before: ${what}`));
+                else
+                  snapshot(id).then((fresh) => {
+                    known = fresh;
+                    if (holds(known.view)) resolve(known);
+                    else subscribe();
+                  }, reject);
+              }
+            },
+            end: (failure) => {
+              reject(new Error(`The feed ended (${failure?.message ?? 'completed'}) before: ${what}`));
+            },
+          },
+        );
+        release = feed;
+      };
+      subscribe();
+    });
+    try {
+      return await within(ms, () => `${what}; the view is ${JSON.stringify(known.view)}`, come);
+    } finally {
+      release();
+    }
+  }
+
+  return {
+    token,
+    transport,
+    async query(document, variables = {}) {
+      const response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: {
+          accept: 'application/graphql-response+json',
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ query: document, variables }),
+      });
+      const body = (await response.json()) as { data?: never; errors?: never[] };
+      return { status: response.status, data: body.data ?? null, errors: body.errors ?? [] };
+    },
+    async create(input = {}) {
+      const result = await this.tryCreate(input);
+      if (result.workstreamId === undefined)
+        throw new Error(`The workstream was not made: ${JSON.stringify(result)}`);
+      return result.workstreamId;
+    },
+    async tryCreate({ key = newKey(), ...input }) {
+      return (await request(transport.request(createWorkstream, { input: { key, ...input } }))).result;
+    },
+    async send(workstreamId, text, key = newKey()) {
+      return (await request(transport.request(sendMessage, { input: { key, workstreamId, text } }))).result;
+    },
+    async decide(
+      workstreamId,
+      { cycleId, callId, argumentsHash },
+      verdict,
+      { key = newKey(), feedback } = {},
+    ) {
+      const input = {
+        key,
+        workstreamId,
+        cycleId,
+        callId,
+        argumentsHash,
+        verdict,
+        feedback: feedback ?? null,
+      };
+      return (await request(transport.request(decideApproval, { input }))).result;
+    },
+    async stop(workstreamId, turnId = null, key = newKey()) {
+      return (await request(transport.request(stopTurn, { input: { key, workstreamId, turnId } }))).result;
+    },
+    async resumeQueue(workstreamId, key = newKey()) {
+      return (await request(transport.request(resumeQueue, { input: { key, workstreamId } }))).result;
+    },
+    snapshot,
+    history,
+    waitFor,
+    waitForState: (id, state) =>
+      waitFor(id, (view) => stateOf(view.projection) === state, `state ${state} of ${id}`),
+    async questions(id, atLeast = 1) {
+      const known = await waitFor(
+        id,
+        (view) => durableQuestionsOf(view).length >= atLeast,
+        `${atLeast} open questions`,
+      );
+      return durableQuestionsOf(known.view);
+    },
+    follow,
+    followStates() {
+      const { events, until, stop } = collect<StateItem>((push, end) =>
+        transport.subscribe(
+          statesSubscription,
+          {},
+          {
+            next: ({ workstreamStates }) => {
+              push(workstreamStates);
+            },
+            end,
+          },
+        ),
+      );
+      return { items: events, until, stop };
+    },
+    dispose: () => {
+      transport.dispose();
+    },
+  };
+}
+
+/** What a person sees waiting, pending questions too. */
+export const questionsOf = (view: View): readonly Question[] => openQuestions(view.projection);
+
+const durableQuestionsOf = (view: View): readonly Question[] => openQuestions(view.base);
+
+const openQuestions = (projection: Projection): readonly Question[] =>
+  openCycles(projection).flatMap((cycle) =>
+    cycle.items
+      .filter((item) => item.decision === null)
+      .map(({ callId, argumentsHash, name }) => ({ cycleId: cycle.id, callId, argumentsHash, name })),
+  );
