@@ -25,6 +25,8 @@ export interface Known {
   readonly olderCursor: string | null;
   /** Where to go on in the feed. */
   readonly cursor: string;
+  /** Why no command is taken until an operator has looked (D-71); null when that is not so. */
+  readonly quarantine: string | null;
   /** What the server last said to whoever looks; gone with the next sign of life. */
   readonly notice: Notice | null;
 }
@@ -62,7 +64,14 @@ export function knownOf(wire: WireWorkstream): Known {
   const entries = edges
     .map((edge) => entryOf(edge.node))
     .filter((entry) => entry.revision <= view.projection.revision);
-  return { view, entries, olderCursor: olderCursorOf(pageInfo), cursor: wire.feedCursor, notice: null };
+  return {
+    view,
+    entries,
+    olderCursor: olderCursorOf(pageInfo),
+    cursor: wire.feedCursor,
+    quarantine: wire.lastError?.reason === 'QUARANTINED' ? wire.lastError.message : null,
+    notice: null,
+  };
 }
 
 export const olderCursorOf = (page: {

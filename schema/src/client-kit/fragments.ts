@@ -273,6 +273,10 @@ export const snapshotFields = graphql(
       persistence {
         ...PersistenceFields
       }
+      lastError {
+        reason
+        message
+      }
     }
   `,
   [projectionFields, entryFields, persistenceFields],

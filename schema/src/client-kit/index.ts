@@ -56,3 +56,4 @@ export type { Connection, Persistent } from './persist.ts';
 export { exchangeCode, type Exchange } from './session.ts';
 export type { States } from './states.ts';
 export type { WorkstreamSummary } from './wire.ts';
+export type { ResultOf } from 'gql.tada';

@@ -1,0 +1,77 @@
+/**
+ * Owns: whether this browser is signed in, and with which token. Does not own: what tokens may do (the server).
+ *
+ * Invariants: a code leaves the address before anything else happens and is never kept; the token is kept in
+ * localStorage only; signing out in one tab signs out in all.
+ */
+import { exchangeCode } from 'schema/client-kit';
+import { codeOf } from '../../lib/routes.ts';
+
+const STORED = 'weir.token';
+
+export type SessionState =
+  | { readonly status: 'EXCHANGING' }
+  | { readonly status: 'IN'; readonly token: string }
+  | { readonly status: 'OUT'; readonly reason: OutReason; readonly message: string | null };
+
+/** NONE: nothing was tried. LINK: the link was not taken. TOKEN: the token is not accepted. LEFT: on purpose. */
+export type OutReason = 'NONE' | 'LINK' | 'FAILED' | 'TOKEN' | 'LEFT';
+
+export class Session {
+  state = $state.raw<SessionState>({ status: 'EXCHANGING' });
+
+  /** Reads the address and what is kept, and follows both until the returned function is called. */
+  start(): () => void {
+    const stored = (event: StorageEvent) => {
+      if (event.key === STORED) this.#keepUp();
+    };
+    const moved = () => {
+      const code = takeCode();
+      if (code !== null) void this.#exchange(code);
+    };
+    addEventListener('storage', stored);
+    addEventListener('hashchange', moved);
+    const code = takeCode();
+    if (code !== null) void this.#exchange(code);
+    else this.#keepUp();
+    return () => {
+      removeEventListener('storage', stored);
+      removeEventListener('hashchange', moved);
+    };
+  }
+
+  /** Takes a token as a person has it, for example from `createToken`. */
+  enter(token: string): void {
+    localStorage.setItem(STORED, token.trim());
+    this.#keepUp();
+  }
+
+  leave(reason: OutReason, message: string | null = null): void {
+    localStorage.removeItem(STORED);
+    this.state = { status: 'OUT', reason, message };
+  }
+
+  #keepUp(): void {
+    const token = localStorage.getItem(STORED);
+    this.state = token === null ? { status: 'OUT', reason: 'NONE', message: null } : { status: 'IN', token };
+  }
+
+  async #exchange(code: string): Promise<void> {
+    this.state = { status: 'EXCHANGING' };
+    const exchange = await exchangeCode({ origin: location.origin, code });
+    if (exchange.type === 'Token') this.enter(exchange.token);
+    // Who is signed in already stays so: an old link was opened once more.
+    else if (localStorage.getItem(STORED) !== null) this.#keepUp();
+    else {
+      const reason = exchange.type === 'Refused' ? 'LINK' : 'FAILED';
+      this.state = { status: 'OUT', reason, message: exchange.message };
+    }
+  }
+}
+
+/** The code in the address, which is taken out of it at once, so that it stays in no history. */
+function takeCode(): string | null {
+  const code = codeOf(location.hash);
+  if (code !== null) history.replaceState(null, '', `${location.pathname}${location.search}#/`);
+  return code;
+}

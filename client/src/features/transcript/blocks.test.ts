@@ -1,0 +1,185 @@
+import type { ApprovalCycle, ApprovalDecision, Entry, EntryBody, Turn } from 'schema/projection';
+import { emptyOverlay } from 'schema/projection';
+import { expect, it } from 'vitest';
+import { argumentsLine, argumentsText, blocksOf, type Block, type CallBlock } from './blocks.ts';
+
+const at = '2026-11-30T09:52:03.120Z';
+const author = { id: 'a', name: 'Ann' };
+const journal = (bodies: readonly EntryBody[], from = 10): readonly Entry[] =>
+  bodies.map((body, i) => ({
+    id: `e${from + i}`,
+    revision: from + i,
+    epoch: 1,
+    generation: 1,
+    lane: null,
+    turnId: 't1',
+    at,
+    ...body,
+  }));
+const show = (bodies: readonly EntryBody[]) => blocksOf(journal(bodies), emptyOverlay, 1_000);
+const calls = (blocks: readonly Block[]) => blocks.filter((b): b is CallBlock => b.type === 'call');
+
+const call = (callId: string) => ({
+  callId,
+  providerId: callId,
+  name: 'shell',
+  arguments: '{"command":"ls"}',
+});
+const assistant = (...ids: string[]): EntryBody => ({
+  kind: 'ASSISTANT',
+  text: '',
+  reasoning: '',
+  calls: ids.map(call),
+  finish: 'TOOL_CALLS',
+  model: 'demo',
+  usage: null,
+  discarded: [],
+});
+const decision = (verdict: ApprovalDecision['verdict']): ApprovalDecision => ({
+  verdict,
+  source: 'PERSON',
+  by: author,
+  feedback: null,
+  at,
+});
+const cycle = (
+  status: ApprovalCycle['status'],
+  decisions: Readonly<Record<string, ApprovalDecision | null>>,
+): EntryBody => ({
+  kind: 'APPROVAL',
+  cycle: {
+    id: 'cy',
+    kind: 'TOOLS',
+    turnId: 't1',
+    status,
+    items: Object.entries(decisions).map(([callId, decided]) => ({
+      ...call(callId),
+      argumentsHash: 'h',
+      preview: { kind: 'COMMAND', title: 'ls', body: 'ls' },
+      basis: null,
+      decision: decided,
+    })),
+    openedAt: at,
+    closedAt: null,
+  },
+});
+const settled = (callId: string): EntryBody => ({
+  kind: 'TOOL_SETTLED',
+  callId,
+  name: 'shell',
+  result: { outcome: 'OK', effect: 'COMMITTED', content: 'the whole output' },
+});
+const tool = (callId: string): EntryBody => ({
+  kind: 'TOOL',
+  callId,
+  name: 'shell',
+  outcome: 'OK',
+  effect: 'COMMITTED',
+  content: 'the output, shortened',
+});
+const turn = (outcome: Turn['outcome']): EntryBody => ({
+  kind: 'TURN',
+  turn: {
+    id: 't1',
+    kind: 'CHAT',
+    phase: outcome ? outcome.type : 'RUNNING',
+    generation: 1,
+    principal: author,
+    outcome,
+    recoveries: 0,
+    startedAt: at,
+    settledAt: null,
+  },
+});
+
+it('a call is one block from its declaration to its result, and keeps who decided', () => {
+  const story: EntryBody[] = [
+    assistant('c1'),
+    cycle('OPEN', { c1: null }),
+    cycle('SETTLED', { c1: decision('APPROVED') }),
+    { kind: 'TOOL_STARTED', callId: 'c1', name: 'shell' },
+    settled('c1'),
+    tool('c1'),
+    turn({ type: 'COMPLETED', reason: 'DONE', message: '', unconfirmed: [] }),
+  ];
+  const states = story.map((_, i) => calls(show(story.slice(0, i + 1)))[0]?.state);
+  expect(states).toEqual(['DECLARED', 'ASKING', 'APPROVED', 'RUNNING', 'SETTLED', 'SETTLED', 'SETTLED']);
+  const blocks = show(story);
+  expect(blocks).toHaveLength(1);
+  expect(calls(blocks)[0]).toMatchObject({
+    cycleId: 'cy',
+    item: { decision: { by: author } },
+    result: { content: 'the whole output' },
+  });
+});
+
+it('each call of a batch is asked about on its own', () => {
+  const blocks = show([assistant('c1', 'c2'), cycle('OPEN', { c1: decision('APPROVED'), c2: null })]);
+  expect(calls(blocks).map((b) => b.state)).toEqual(['APPROVED', 'ASKING']);
+});
+
+it('D-65 a stop supersedes what was asked, and says how the turn ended', () => {
+  const blocks = show([
+    assistant('c1'),
+    cycle('OPEN', { c1: null }),
+    cycle('SUPERSEDED', { c1: null }),
+    turn({ type: 'CANCELED', reason: 'STOPPED', message: 'Stopped.', unconfirmed: [] }),
+  ]);
+  expect(calls(blocks)[0]!.state).toBe('DROPPED');
+  expect(blocks.at(-1)).toMatchObject({ type: 'outcome', outcome: { type: 'CANCELED' } });
+});
+
+it('shows a result whose declaration is on an older page, once', () => {
+  const blocks = show([settled('c1'), tool('c1')]);
+  expect(blocks).toHaveLength(1);
+  expect(calls(blocks)[0]).toMatchObject({ arguments: null, state: 'SETTLED' });
+});
+
+it('the streaming message and the entry that replaces it are one block', () => {
+  const open = blocksOf(
+    [],
+    { message: { id: 'e10', turnId: 't1', text: 'Hal', reasoning: '' }, tools: {} },
+    0,
+  );
+  expect(open).toMatchObject([{ type: 'assistant', id: 'e10', streaming: true, text: 'Hal' }]);
+  const done = show([{ ...assistant(), text: 'Hallo' } as EntryBody]);
+  expect(done).toMatchObject([{ type: 'assistant', id: 'e10', streaming: false, text: 'Hallo' }]);
+});
+
+it('marks partial answers, recoveries and failures in place, and skips kinds it does not know', () => {
+  const blocks = show([
+    { kind: 'CANCELLATION', text: 'half', reasoning: '', reason: 'STOPPED' },
+    { kind: 'RECOVERY', reason: 'RESTARTED', message: 'Carried on.' },
+    { kind: 'DREAM' } as unknown as EntryBody,
+    turn({ type: 'FAILED', reason: 'MODEL_FAILED', message: 'Try again.', unconfirmed: [] }),
+  ]);
+  expect(blocks.map((b) => b.type)).toEqual(['assistant', 'mark', 'outcome']);
+});
+
+it('tells what is not safe yet', () => {
+  const said: EntryBody = { kind: 'USER', text: 'hi', author, source: 'MESSAGE' };
+  const blocks = blocksOf(journal([said, said]), emptyOverlay, 10);
+  expect(blocks.map((b) => b.type === 'user' && b.durable)).toEqual([true, false]);
+});
+
+it.each([
+  ['{"command":"ls -la\\n  /tmp"}', 'ls -la /tmp'],
+  ['{"path":"notes.txt","content":"hello"}', 'notes.txt'],
+  ['{"pattern":"x","count":3}', 'pattern: x, count: 3'],
+  ['{"cut off', '{"cut off'],
+  ['[1]', '[1]'],
+  [null, ''],
+])('says the arguments %s in one line', (text, line) => {
+  expect(argumentsLine(text)).toBe(line);
+});
+
+it('shortens a long line without splitting a character', () => {
+  const line = argumentsLine(JSON.stringify({ command: '🙂'.repeat(200) }));
+  expect(line.length).toBeLessThanOrEqual(160);
+  expect(line.isWellFormed()).toBe(true);
+});
+
+it('shows arguments that are not JSON as they are', () => {
+  expect(argumentsText('{"a":1}')).toBe('{\n  "a": 1\n}');
+  expect(argumentsText('{"a":')).toBe('{"a":');
+});

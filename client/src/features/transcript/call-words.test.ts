@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import type { CallBlock } from './blocks.ts';
+import { callTone, callWords } from './call-words.ts';
+
+const call: CallBlock = {
+  type: 'call',
+  id: 'c1',
+  name: 'shell',
+  arguments: '{}',
+  state: 'SETTLED',
+  cycleId: null,
+  item: null,
+  result: null,
+};
+
+it('D-9 says unknown when nobody saw what a call did, and warns of it', () => {
+  const lost: CallBlock = { ...call, result: { outcome: 'CANCELED', effect: 'UNKNOWN', content: '' } };
+  expect(callWords(lost)).toBe('Canceled, not known what it did');
+  expect(callTone(lost)).toBe('warning');
+});
+
+it('says what a call did in words', () => {
+  expect(callWords({ ...call, result: { outcome: 'OK', effect: 'COMMITTED', content: '' } })).toBe(
+    'Finished, done and kept',
+  );
+  expect(callWords({ ...call, result: { outcome: 'DENIED', effect: 'NONE', content: '' } })).toBe('Denied');
+  expect(callWords({ ...call, state: 'ASKING' })).toBe('Waits for your decision');
+});

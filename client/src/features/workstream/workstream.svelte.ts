@@ -1,0 +1,119 @@
+/**
+ * Owns: one workstream as it is shown: what the client kit follows, brought to the page once a frame, and what a person
+ * does to it.
+ * Does not own: following (`client-kit`), what follows from entries (the projection), how it looks (the components).
+ */
+import {
+  decideApproval,
+  resumeQueue,
+  sendMessage,
+  stopTurn,
+  type Followed,
+  type Follower,
+} from 'schema/client-kit';
+import { activityOf, durableThrough, isStopping, liveTurn, openItems, stateOf } from 'schema/projection';
+import { getContext, setContext } from 'svelte';
+import { Action } from '../../lib/action.svelte.ts';
+import type { Api } from '../../lib/api.svelte.ts';
+import { createFrame } from '../../lib/frame.ts';
+import { blocksOf } from '../transcript/blocks.ts';
+
+export interface Decision {
+  readonly cycleId: string;
+  readonly callId: string;
+  readonly argumentsHash: string;
+  readonly verdict: 'APPROVED' | 'DENIED';
+  readonly feedback: string | null;
+}
+
+export class Workstream {
+  readonly id: string;
+  followed = $state.raw<Followed>({
+    connection: { status: 'CONNECTING' },
+    known: null,
+    missing: false,
+    failure: null,
+    loadingOlder: false,
+  });
+
+  readonly known = $derived(this.followed.known);
+  readonly projection = $derived(this.known?.view.projection ?? null);
+  readonly state = $derived(this.projection && stateOf(this.projection));
+  readonly turn = $derived(this.projection && liveTurn(this.projection));
+  readonly activity = $derived(this.projection && activityOf(this.projection));
+  readonly stopping = $derived(this.projection !== null && isStopping(this.projection));
+  readonly asking = $derived(this.projection ? openItems(this.projection) : []);
+  readonly blocks = $derived(
+    this.known ? blocksOf(this.known.entries, this.known.view.overlay, durableThrough(this.known.view)) : [],
+  );
+
+  readonly sending: Action<{ text: string }, unknown>;
+  readonly stopIt: Action<{ turnId: string | null }, unknown>;
+  readonly resuming: Action<object, unknown>;
+  readonly #api: Api;
+  readonly #decisions = new Map<string, Action<Decision, unknown>>();
+  #follower: Follower | null = null;
+
+  constructor(api: Api, id: string) {
+    this.#api = api;
+    this.id = id;
+    const { client } = api;
+    this.sending = new Action(({ text }) => client.intend(sendMessage, { workstreamId: id, text }), api);
+    this.stopIt = new Action(({ turnId }) => client.intend(stopTurn, { workstreamId: id, turnId }), api);
+    this.resuming = new Action(() => client.intend(resumeQueue, { workstreamId: id }), api);
+  }
+
+  /** The deciding of one call, the same each time it is asked for. */
+  deciding(callId: string): Action<Decision, unknown> {
+    const known = this.#decisions.get(callId);
+    if (known) return known;
+    const { client } = this.#api;
+    const deciding = new Action<Decision, unknown>(
+      (decision) => client.intend(decideApproval, { workstreamId: this.id, ...decision }),
+      this.#api,
+    );
+    this.#decisions.set(callId, deciding);
+    return deciding;
+  }
+
+  async stop(): Promise<void> {
+    const { turn } = this;
+    if (!turn || this.stopping || this.stopIt.busy) return;
+    await this.stopIt.run({ turnId: turn.id });
+    // The turn had ended by itself: that is what was wanted.
+    if (this.stopIt.problem?.code === 'STALE_TURN') this.stopIt.forget();
+  }
+
+  loadOlder(): Promise<void> {
+    return this.#follower?.loadOlder() ?? Promise.resolve();
+  }
+
+  /** Tries at once instead of when the pause is over. */
+  reconnect(): void {
+    this.#follower?.nudge();
+  }
+
+  /** Follows until the returned function is called. */
+  start(): () => void {
+    let latest = this.followed;
+    const frame = createFrame(() => {
+      this.followed = latest;
+      if (latest.connection.status === 'SIGNED_OUT') this.#api.signedOut(latest.connection.reason);
+    });
+    const follower = this.#api.client.follow(this.id, (followed) => {
+      latest = followed;
+      frame.request();
+    });
+    this.#follower = follower;
+    addEventListener('online', follower.nudge);
+    return () => {
+      removeEventListener('online', follower.nudge);
+      follower.stop();
+      frame.cancel();
+    };
+  }
+}
+
+const key = Symbol('workstream');
+export const setWorkstream = (workstream: Workstream): Workstream => setContext(key, workstream);
+export const getWorkstream = (): Workstream => getContext<Workstream>(key);

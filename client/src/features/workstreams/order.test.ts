@@ -1,0 +1,31 @@
+import type { WorkstreamSummary } from 'schema/client-kit';
+import { expect, it } from 'vitest';
+import { announcement, listed } from './order.ts';
+
+const row = (id: string, state: WorkstreamSummary['state'], createdAt: string): WorkstreamSummary => ({
+  id,
+  title: `T${id}`,
+  state,
+  stopping: false,
+  model: 'demo',
+  revision: 1,
+  createdAt,
+  updatedAt: createdAt,
+});
+const rows = [
+  row('1', 'IDLE', '2026-01-01'),
+  row('2', 'ATTENTION', '2026-01-02'),
+  row('3', 'RUNNING', '2026-01-03'),
+  row('4', 'IDLE', '2026-01-03'),
+];
+
+it('puts what needs a person first and keeps the rest in the order of making', () => {
+  const { needsYou, others } = listed(rows);
+  expect(needsYou.map((r) => r.id)).toEqual(['2']);
+  expect(others.map((r) => r.id)).toEqual(['3', '4', '1']);
+});
+
+it('says aloud only what needs a person newly', () => {
+  expect(announcement([], rows.slice(1, 2))).toBe('Needs you: T2');
+  expect(announcement(rows.slice(1, 2), rows.slice(1, 2))).toBe('');
+});

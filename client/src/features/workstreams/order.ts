@@ -1,0 +1,26 @@
+/** Owns: in which order the list stands. Pure. What needs a person is first; the rest does not move while it works. */
+import type { WorkstreamSummary } from 'schema/client-kit';
+
+export interface Listed {
+  readonly needsYou: readonly WorkstreamSummary[];
+  /** The last made first. */
+  readonly others: readonly WorkstreamSummary[];
+}
+
+export function listed(rows: Iterable<WorkstreamSummary>): Listed {
+  const sorted = [...rows].sort((a, b) => b.createdAt.localeCompare(a.createdAt) || a.id.localeCompare(b.id));
+  return {
+    needsYou: sorted.filter((row) => row.state === 'ATTENTION'),
+    others: sorted.filter((row) => row.state !== 'ATTENTION'),
+  };
+}
+
+/** What to say aloud when the list changes: those that need a person now and did not before. */
+export function announcement(
+  before: readonly WorkstreamSummary[],
+  now: readonly WorkstreamSummary[],
+): string {
+  const known = new Set(before.map((row) => row.id));
+  const fresh = now.filter((row) => !known.has(row.id)).map((row) => row.title);
+  return fresh.length === 0 ? '' : `Needs you: ${fresh.join(', ')}`;
+}

@@ -1,0 +1,44 @@
+/** Owns: the list of workstreams as it is now, and what of it needs a person. */
+import type { States } from 'schema/client-kit';
+import { getContext, setContext } from 'svelte';
+import type { Api } from '../../lib/api.svelte.ts';
+import { createFrame } from '../../lib/frame.ts';
+import { announcement, listed } from './order.ts';
+
+export class Workstreams {
+  states = $state.raw<States>({ connection: { status: 'CONNECTING' }, workstreams: null });
+  readonly listed = $derived(listed(this.states.workstreams?.values() ?? []));
+  /** For the live region. */
+  announced = $state.raw('');
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** Follows the list until the returned function is called. */
+  start(): () => void {
+    let latest = this.states;
+    const frame = createFrame(() => {
+      const before = this.listed.needsYou;
+      this.states = latest;
+      const said = announcement(before, this.listed.needsYou);
+      if (said !== '') this.announced = said;
+      if (latest.connection.status === 'SIGNED_OUT') this.#api.signedOut(latest.connection.reason);
+    });
+    const following = this.#api.client.followStates((states) => {
+      latest = states;
+      frame.request();
+    });
+    addEventListener('online', following.nudge);
+    return () => {
+      removeEventListener('online', following.nudge);
+      following.stop();
+      frame.cancel();
+    };
+  }
+}
+
+const key = Symbol('workstreams');
+export const setWorkstreams = (workstreams: Workstreams): Workstreams => setContext(key, workstreams);
+export const getWorkstreams = (): Workstreams => getContext<Workstreams>(key);

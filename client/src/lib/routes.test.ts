@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { codeOf, hashOf, routeOf, type Route } from './routes.ts';
+
+it.each<readonly [string, Route]>([
+  ['', { page: 'home' }],
+  ['#/', { page: 'home' }],
+  ['#/w/V29ya3N0cmVhbTox', { page: 'workstream', id: 'V29ya3N0cmVhbTox' }],
+  ['#/new', { page: 'new' }],
+  ['#/tokens', { page: 'tokens' }],
+  ['#/server', { page: 'server' }],
+])('reads %s as a page and writes it back', (hash, route) => {
+  expect(routeOf(hash)).toEqual(route);
+  expect(routeOf(hashOf(route))).toEqual(route);
+});
+
+it.each(['#/w/', '#/w/<script>', '#/nowhere', '#w/1', '#/w/a/b', '#code=x'])('takes %s for home', (hash) => {
+  expect(routeOf(hash)).toEqual({ page: 'home' });
+});
+
+it('finds the code of a one-time link, and no code elsewhere', () => {
+  expect(codeOf('#code=code_a-B_9')).toBe('code_a-B_9');
+  for (const hash of ['', '#', '#code=', '#/w/code=1', '#/']) expect(codeOf(hash)).toBeNull();
+});

@@ -1,0 +1,50 @@
+/** Owns: how states, outcomes and times are said to a person. Total over each kind, so a new one must find its words. */
+import type { Entry, ToolEffect, ToolResult, WorkstreamState } from 'schema/projection';
+
+export const stateWords: Readonly<Record<WorkstreamState, string>> = {
+  CREATING: 'Being made',
+  IDLE: 'Idle',
+  THINKING: 'Thinking',
+  RUNNING: 'Running tools',
+  ATTENTION: 'Needs you',
+  ERROR: 'Failed',
+  CLOSED: 'Closed',
+};
+
+export const effectWords: Readonly<Record<ToolEffect, string>> = {
+  NONE: 'changed nothing',
+  COMMITTED: 'done and kept',
+  PARTIAL: 'done in part',
+  ROLLED_BACK: 'undone again',
+  UNKNOWN: 'not known what it did',
+};
+
+export const outcomeWords: Readonly<Record<ToolResult['outcome'], string>> = {
+  OK: 'Finished',
+  ERROR: 'Failed',
+  DENIED: 'Denied',
+  CANCELED: 'Canceled',
+};
+
+type Finish = Extract<Entry, { readonly kind: 'ASSISTANT' }>['finish'];
+
+/** Null when there is nothing to remark. */
+export const finishWords: Readonly<Record<Finish, string | null>> = {
+  STOP: null,
+  TOOL_CALLS: null,
+  LENGTH: 'Cut off: the answer reached the length limit.',
+  CONTENT_FILTER: 'Cut off by the filter of the provider.',
+  OTHER: null,
+};
+
+/** `3 min ago` and the like; the date when it is longer ago than a day. */
+export function ago(iso: string, now: number): string {
+  const seconds = Math.round((now - Date.parse(iso)) / 1_000);
+  if (Number.isNaN(seconds)) return '';
+  if (seconds < 60) return 'just now';
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`;
+  return new Date(iso).toLocaleDateString();
+}
+
+export const exactTime = (iso: string): string => new Date(iso).toLocaleString();

@@ -1,0 +1,7 @@
+import { mount } from 'svelte';
+import App from './App.svelte';
+import './styles/base.css';
+import './styles/markdown.css';
+
+const target = document.querySelector('#app');
+if (target) mount(App, { target });
