@@ -94,11 +94,12 @@ describe('a workstream over the API', () => {
     };
     const result = await run(
       `query ($id: ID!) { workstream(id: $id) { revision feedCursor
-         newest: history { revision cursor edges { node { revision } } pageInfo { hasNextPage } }
+         newest: history(last: 2) { revision cursor edges { node { revision } } pageInfo { hasNextPage } }
          forward: history(first: 200) { edges { node { revision } } pageInfo { hasNextPage } } } }`,
       { id },
     );
     const w = result['workstream'] as Record<string, Json & { edges: { node: { revision: number } }[] }>;
+    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([12, 13]);
     for (const connection of [w['newest']!, w['forward']!]) {
       expect(connection.edges.at(-1)!.node.revision).toBe(13);
       expect(connection['pageInfo']).toEqual({ hasNextPage: false });

@@ -7,15 +7,13 @@ import { GraphQLError } from 'graphql';
 import type { Log } from '../ports/log.ts';
 
 export interface Faults {
-  /** The error to show; the same value when it was meant for clients. Logs a fault the first time it sees it. */
+  /** The error to show; the same value when it was meant for clients, as a masked one is. Logs what it masks. */
   readonly mask: (error: unknown) => GraphQLError;
 }
 
 export const storageUnavailable = 'The database does not answer. Try again after a pause.';
 
 export function createFaults(log: Log): Faults {
-  const maskByError = new WeakMap<object, GraphQLError>();
-
   const report = (error: unknown, root: unknown): GraphQLError => {
     if (isStorageUnavailable(root)) {
       log.warn({ path: pathOf(error) }, 'a read failed because the database does not answer');
@@ -34,12 +32,7 @@ export function createFaults(log: Log): Faults {
       const root = rootOf(error);
       if (root instanceof GraphQLError)
         return root.extensions['code'] === 'REQUEST_ENTITY_TOO_LARGE' ? tooLarge() : (error as GraphQLError);
-      if (typeof root !== 'object' || root === null) return report(error, root);
-      const known = maskByError.get(root);
-      if (known) return known;
-      const masked = report(error, root);
-      maskByError.set(root, masked);
-      return masked;
+      return report(error, root);
     },
   };
 }

@@ -386,7 +386,10 @@ describe('a feed as server-sent events', () => {
     const { http, fake } = await serveOne();
     const { ended } = await openStream(http.port);
     await fake.feed.hasOpen(1);
+    const before = performance.now();
     await http.close({ reconnect: true });
+    // Ended, not waited for until it is cut after 2 s.
+    expect(performance.now() - before).toBeLessThan(1_500);
     await ended;
     await fake.feed.hasOpen(0);
   });
