@@ -5,8 +5,8 @@
  * A move that has nothing to act on does nothing, so that any sequence is a life, and a shorter one too (shrinking).
  */
 import fc from 'fast-check';
-import { liveTurn, openItems, type Finish, type ToolEffect } from 'schema/projection';
-import type { Command, CommandKey, Input } from '../../../src/core/inputs.ts';
+import { isStopping, liveTurn, openItems, type Finish, type ToolEffect } from 'schema/projection';
+import type { Command, CommandKey, Input, Stamp, World as Event } from '../../../src/core/inputs.ts';
 import {
   ann,
   bob,
@@ -44,8 +44,20 @@ export type Move =
   | { readonly do: 'output'; readonly pick: number; readonly text: string }
   | { readonly do: 'end'; readonly pick: number; readonly ok: boolean; readonly effect: ToolEffect }
   | { readonly do: 'waitOver' | 'stopOverdue' | 'commit' | 'acknowledge' | 'store' | 'repeatAck' }
-  | { readonly do: 'crash'; readonly times: number }
-  | { readonly do: 'replay'; readonly pick: number };
+  | { readonly do: 'crash'; readonly times: number; readonly landed: boolean }
+  /** Whatever is due, one of these; else what was accepted is stored. */
+  | {
+      readonly do: 'goOn';
+      readonly answer: Move;
+      readonly prepare: Move;
+      readonly decide: Move;
+      readonly end: Move;
+      /** What becomes of a turn that is stopping, instead of its work coming to an end. */
+      readonly stopping: Move | null;
+    }
+  | { readonly do: 'replay'; readonly pick: number }
+  /** A report about what is under way now, but under a claim that is not current. */
+  | { readonly do: 'oldClaim'; readonly pick: number; readonly off: { epoch: number; generation: number } };
 
 /** Text a hostile or careless world may send: markup, NUL, halves of pairs, many lines. */
 const text = fc.oneof(
@@ -57,18 +69,66 @@ const who = fc.constantFrom('ann' as const, 'ann' as const, 'bob' as const);
 const kind = fc.constantFrom<PreparedKind>('read', 'read', 'write', 'write', 'invalid');
 const just = (name: Move['do']): fc.Arbitrary<Move> => fc.constant({ do: name } as Move);
 
+const decision = fc.record({
+  do: fc.constant('decide' as const),
+  pick,
+  by: who,
+  verdict: fc.constantFrom('APPROVED' as const, 'APPROVED' as const, 'DENIED' as const),
+  feedback: fc.option(text, { nil: null }),
+  twist: fc.constantFrom(
+    'none' as const,
+    'none' as const,
+    'none' as const,
+    'hash' as const,
+    'cycle' as const,
+    'again' as const,
+  ),
+});
+const answering = fc.record({
+  do: fc.constant('answer' as const),
+  text,
+  calls: fc.constantFrom(0, 1, 1, 2, 3, 6),
+  finish: fc.constantFrom<Finish>('STOP', 'TOOL_CALLS', 'STOP', 'TOOL_CALLS', 'LENGTH', 'OTHER'),
+});
+const preparation = fc.record({
+  do: fc.constant('prepare' as const),
+  kinds: fc.array(kind, { minLength: 1, maxLength: 6 }),
+  some: fc.constantFrom(9, 9, 9, 1),
+});
+const ending = fc.record({
+  do: fc.constant('end' as const),
+  pick,
+  ok: fc.boolean(),
+  effect: fc.constantFrom<ToolEffect>('NONE', 'COMMITTED', 'PARTIAL', 'ROLLED_BACK', 'UNKNOWN'),
+});
+
 const moves: readonly fc.WeightedArbitrary<Move>[] = [
+  {
+    weight: 24,
+    arbitrary: fc.record({
+      do: fc.constant('goOn' as const),
+      answer: answering,
+      prepare: preparation,
+      decide: decision,
+      end: ending,
+      stopping: fc.constantFrom<Move | null>(
+        null,
+        { do: 'stopOverdue' },
+        { do: 'crash', times: 1, landed: true },
+      ),
+    }),
+  },
   {
     weight: 7,
     arbitrary: fc.record({
       do: fc.constant('send' as const),
       by: who,
       tail: text,
-      times: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 9),
+      times: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 21),
     }),
   },
   {
-    weight: 4,
+    weight: 5,
     arbitrary: fc.record({
       do: fc.constant('stop' as const),
       guard: fc.constantFrom('any' as const, 'live' as const, 'live' as const, 'stale' as const),
@@ -77,35 +137,16 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
   { weight: 2, arbitrary: just('resumeQueue') },
   {
     weight: 8,
-    arbitrary: fc.record({
-      do: fc.constant('decide' as const),
-      pick,
-      by: who,
-      verdict: fc.constantFrom('APPROVED' as const, 'APPROVED' as const, 'DENIED' as const),
-      feedback: fc.option(text, { nil: null }),
-      twist: fc.constantFrom(
-        'none' as const,
-        'none' as const,
-        'none' as const,
-        'hash' as const,
-        'cycle' as const,
-        'again' as const,
-      ),
-    }),
+    arbitrary: decision,
   },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('repeatCommand' as const), pick, other: fc.boolean() }),
   },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('piece' as const), text, reasoning: text }) },
+  { weight: 10, arbitrary: fc.record({ do: fc.constant('piece' as const), text, reasoning: text }) },
   {
     weight: 10,
-    arbitrary: fc.record({
-      do: fc.constant('answer' as const),
-      text,
-      calls: fc.constantFrom(0, 1, 1, 2, 3, 6),
-      finish: fc.constantFrom<Finish>('STOP', 'TOOL_CALLS', 'STOP', 'TOOL_CALLS', 'LENGTH', 'OTHER'),
-    }),
+    arbitrary: answering,
   },
   {
     weight: 3,
@@ -118,21 +159,12 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
   { weight: 1, arbitrary: just('abort') },
   {
     weight: 9,
-    arbitrary: fc.record({
-      do: fc.constant('prepare' as const),
-      kinds: fc.array(kind, { minLength: 1, maxLength: 6 }),
-      some: fc.constantFrom(9, 9, 9, 1),
-    }),
+    arbitrary: preparation,
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('output' as const), pick, text }) },
   {
     weight: 9,
-    arbitrary: fc.record({
-      do: fc.constant('end' as const),
-      pick,
-      ok: fc.boolean(),
-      effect: fc.constantFrom<ToolEffect>('NONE', 'COMMITTED', 'PARTIAL', 'ROLLED_BACK', 'UNKNOWN'),
-    }),
+    arbitrary: ending,
   },
   { weight: 3, arbitrary: just('waitOver') },
   { weight: 5, arbitrary: just('stopOverdue') },
@@ -140,16 +172,33 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
   { weight: 3, arbitrary: just('acknowledge') },
   { weight: 12, arbitrary: just('store') },
   { weight: 1, arbitrary: just('repeatAck') },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('crash' as const), times: fc.constantFrom(1, 1, 3) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('crash' as const),
+      times: fc.constantFrom(1, 1, 3),
+      landed: fc.boolean(),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('replay' as const), pick: fc.nat(200) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('oldClaim' as const),
+      pick,
+      off: fc.constantFrom(
+        { epoch: -1, generation: 0 },
+        { epoch: 0, generation: -1 },
+        { epoch: 0, generation: 1 },
+      ),
+    }),
+  },
 ];
 
-/** A life of up to 90 moves. */
-export const life: fc.Arbitrary<readonly Move[]> = fc.array(fc.oneof(...moves), {
-  minLength: 1,
-  maxLength: 90,
-  size: 'max',
-});
+/** A life of up to 90 moves; without fast-check's bias to short ones, in which little happens. */
+export const life: fc.Arbitrary<readonly Move[]> = fc.noBias(
+  fc.array(fc.oneof(...moves), { minLength: 1, maxLength: 90, size: 'max' }),
+);
 
 interface Said {
   readonly by: typeof ann;
@@ -259,12 +308,25 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
         through: w.state.durable.revision,
       });
     case 'crash':
-      // What recovery wrote is durable before the next crash, or the count of recoveries would be lost too.
+      // Some of what was accepted had landed; what a recovery wrote too, or its count would be lost again.
       for (let i = 0; i < move.times; i += 1) {
+        if (i > 0 || move.landed) w.commit();
         w.crash();
-        if (i + 1 < move.times) w.commit();
       }
       return null;
+    case 'goOn': {
+      const due = isStopping(w.state.projection) && move.stopping ? move.stopping : dueOf(w, move);
+      return make(w, due, told, said);
+    }
+    case 'oldClaim': {
+      const report = at(reports(w), move.pick);
+      if (!report) return null;
+      const { epoch, generation } = report.stamp;
+      return w.tell(
+        { epoch: epoch + move.off.epoch, generation: (generation ?? 0) + move.off.generation },
+        report.event,
+      );
+    }
     case 'replay': {
       const again = at(told, move.pick);
       if (again?.type !== 'world') return null;
@@ -277,6 +339,39 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
     }
   }
 }
+
+function dueOf(w: World, move: Extract<Move, { readonly do: 'goOn' }>): Move {
+  if (w.preparing.length > 0) return move.prepare;
+  if (openItems(w.state.projection).length > 0) return move.decide;
+  if (w.running.length > 0) return move.end;
+  return w.modelCalls.length > 0 ? move.answer : { do: 'store' };
+}
+
+/** What the world could report now, under the claims it was given. */
+const reports = (w: World): readonly { readonly stamp: Stamp; readonly event: Event }[] => [
+  ...w.modelCalls.flatMap(({ stamp, messageId }) => [
+    { stamp, event: { type: 'modelDelta' as const, messageId, text: 'x', reasoning: '' } },
+    { stamp, event: { type: 'modelEnded' as const, messageId, outcome: { type: 'aborted' as const } } },
+  ]),
+  ...w.running.flatMap(({ stamp, call: { callId } }) => [
+    { stamp, event: { type: 'toolOutput' as const, callId, text: 'x' } },
+    { stamp, event: { type: 'toolEnded' as const, callId, result: late } },
+  ]),
+  ...w.preparing.map(({ stamp, calls }) => ({
+    stamp,
+    event: {
+      type: 'callsPrepared' as const,
+      calls: calls.map(({ callId }) => ({ callId, prepared: prepared('read', callId) })),
+    },
+  })),
+  ...w.backoffs.map(({ stamp, messageId }) => ({
+    stamp,
+    event: { type: 'backoffOver' as const, messageId },
+  })),
+  ...w.stopWatches.map(({ stamp, turnId }) => ({ stamp, event: { type: 'stopOverdue' as const, turnId } })),
+];
+
+const late = { outcome: 'OK', effect: 'NONE', content: 'late' } as const;
 
 function decide(
   w: World,
