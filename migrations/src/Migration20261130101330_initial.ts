@@ -38,7 +38,7 @@ export class Migration20261130101330_initial extends Migration {
     this.addSql(`create unique index "turn_one_live" on "turn" ("workstream_id") where outcome is null;`);
 
     this.addSql(
-      `create table "queued_message" ("id" text not null, "workstream_id" text not null, "position" int not null, "text" text not null, "author_id" text not null, "author_name" text not null, "at" timestamptz(3) not null, primary key ("id"));`,
+      `create table "queued_message" ("id" text not null, "workstream_id" text not null, "position" int not null, "text" text not null, "author_id" text not null, "author_name" text not null, "after_stop" boolean not null, "at" timestamptz(3) not null, primary key ("id"));`,
     );
     this.addSql(
       `create index "queued_message_workstream_id_position_index" on "queued_message" ("workstream_id", "position");`,

@@ -1,6 +1,7 @@
 /**
  * Owns: opening storage: the database (embedded, or one at a URL), its tables, and the ports over it.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Ownership, Sessions } from '../../ports/ownership.ts';
@@ -51,7 +52,8 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
   const { orm, version } = opened;
   let closing: Promise<void> | null = null;
   const close = async () => {
-    await orm.close(true).catch(() => undefined);
+    // A statement that still runs is not waited for long: the server rolls it back.
+    await Promise.race([orm.close(true).catch(() => undefined), delay(2_000, undefined, { ref: false })]);
     await stop();
   };
   return {

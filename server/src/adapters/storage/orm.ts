@@ -10,6 +10,7 @@ import { migrations, migrationsFolder } from 'migrations';
 import pg from 'pg';
 import { entities } from './entities/index.ts';
 import { faultOf } from './faults.ts';
+import { poolOptions } from './pool.ts';
 
 export type Orm = MikroORM;
 
@@ -112,6 +113,7 @@ export function ormOptions(connection: Connection, poolMax: number): Options {
     ensureDatabase: false,
     pool: { min: 0, max: poolMax, idleTimeoutMillis: 30_000 },
     driverOptions: {
+      ...poolOptions,
       ssl,
       application_name: 'weir',
       connectionTimeoutMillis: connectTimeoutMs,

@@ -162,8 +162,9 @@ export function decisionOf(row: ReadBack<ReturnType<typeof itemRow>>): ApprovalD
 }
 
 export function queueRow(workstream: string, message: QueuedMessage, position: number) {
-  const { id, text, author, at } = message;
-  return { id, workstream, position, text, authorId: author.id, authorName: author.name, at: new Date(at) };
+  const { id, text, author, afterStop, at } = message;
+  const { id: authorId, name: authorName } = author;
+  return { id, workstream, position, text, authorId, authorName, afterStop, at: new Date(at) };
 }
 
 /** A row as the ORM types it when it is read: a nullable column may also be missing. */

@@ -67,7 +67,10 @@ function fullBatch(made: Made, more: Partial<Batch> = {}): Batch {
       message('hello'),
       { kind: 'TURN', turn: turn(turnId), turnId },
       { kind: 'APPROVAL', cycle: cycle(cycleId, turnId), turnId },
-      { kind: 'QUEUE', queue: { items: [{ id: randomId(), text: 'next', author: ada, at }], held: false } },
+      {
+        kind: 'QUEUE',
+        queue: { items: [{ id: randomId(), text: 'next', author: ada, afterStop: false, at }], held: false },
+      },
     ],
     { receipts: [receipt(`${ada.id}/${made.id}`, randomId())], ...more },
   );
@@ -223,7 +226,13 @@ describe('The tables beside the journal', () => {
     const opened = await open();
     const [turnId, cycleId] = [randomId(), randomId()];
     const asked = cycle(cycleId, turnId);
-    const queued = ['one', 'two', 'three'].map((text) => ({ id: randomId(), text, author: ada, at }));
+    const queued = ['one', 'two', 'three'].map((text) => ({
+      id: randomId(),
+      text,
+      author: ada,
+      afterStop: false,
+      at,
+    }));
     let made = await commit(
       opened,
       batchOf(opened, [

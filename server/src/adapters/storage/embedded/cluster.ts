@@ -23,7 +23,7 @@ import {
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { accountFor, launcherFor, type Ids, type Launcher } from './account.ts';
 import { isRunning, processIdentity } from './identity.ts';
@@ -54,7 +54,7 @@ export async function openCluster(options: {
 }): Promise<Cluster> {
   const binaries = await findBinaries();
   // Others may pass through, because PostgreSQL may run as another account, but not look around.
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o711 });
+  makeFolder(resolve(options.dataDir));
   const dataDir = realpathSync(options.dataDir);
   const dir = join(dataDir, 'postgres');
   refuseForeign(dir);
@@ -116,6 +116,18 @@ async function findBinaries(): Promise<Cluster['binaries']> {
     throw new Error(
       `There is no built-in PostgreSQL for ${process.platform} on ${process.arch} (package ${name}). Set DATABASE_URL to a PostgreSQL 15 or newer.`,
     );
+  }
+}
+
+/** Step by step: Node's own recursive mkdir never returns where folders vanish as they are made (/proc). */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o711 });
+  } catch (error) {
+    // Another process that starts at the same time may have been quicker.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

@@ -128,11 +128,13 @@ function settings(cluster: Cluster, launchedBy: string): string[] {
     'max_connections=100',
     'shared_buffers=64MB',
     'timezone=UTC',
+    'log_line_prefix=',
     // Statements hold people's messages: they do not belong in a log.
     'log_min_error_statement=panic',
     `weir.launcher=${launchedBy}`,
     `weir.bound=${cluster.launcher.bound ? 'yes' : 'no'}`,
-    ...(cluster.fsync ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+    // Still safe against kill -9 (what is committed is with the operating system), no more against a power cut.
+    ...(cluster.fsync ? [] : ['fsync=off', 'full_page_writes=off']),
   ];
 }
 
@@ -180,7 +182,8 @@ function explainExit(cluster: Cluster, code: number | null, log: string): Launch
   if (locked || /lock file "postmaster\.pid" already exists|pre-existing shared memory block/.test(log)) {
     return { type: 'taken' };
   }
-  const reason = log.split('\n').findLast((line) => /FATAL|PANIC|ERROR/.test(line)) ?? log;
+  // Its last lines: what is wrong in the configuration stands before the FATAL that follows from it.
+  const reason = log.split('\n').slice(-3).join(' ');
   return {
     type: 'failed',
     message: `PostgreSQL does not start in ${cluster.dir}: ${reason || `exit code ${code}`}`,

@@ -13,6 +13,7 @@ const schema = defineEntity({
     text: p.text(),
     authorId: p.text(),
     authorName: p.text(),
+    afterStop: p.boolean(),
     at: p.datetime(3),
   },
   indexes: [{ properties: ['workstream', 'position'] }],

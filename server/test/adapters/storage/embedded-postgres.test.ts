@@ -1,0 +1,309 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { processIdentity } from '../../../src/adapters/storage/embedded/identity.ts';
+import { openStorage, type Storage, type StorageOutcome } from '../../../src/adapters/storage/index.ts';
+import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
+import { after, batchOf, beginSession, message, openWorkstream } from './fixtures.ts';
+
+const script = fileURLToPath(new URL('owner-process.ts', import.meta.url));
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+/** A data folder of its own; whatever server is left on it in the end is killed. */
+function dataFolder(mode = 0o711): string {
+  const parent = realpathSync(mkdtempSync(join(tmpdir(), 'weir-embedded-')));
+  chmodSync(parent, mode);
+  const dir = join(parent, 'data');
+  cleanUps.push(async () => {
+    const pid = serverPid(dir);
+    if (pid) await killed(pid);
+    rmSync(parent, { recursive: true, force: true });
+  });
+  return dir;
+}
+
+async function open(dataDir: string): Promise<Storage> {
+  const outcome = await openHere(dataDir);
+  if (outcome.type === 'refused') throw new Error(outcome.message);
+  return outcome.storage;
+}
+
+async function openHere(dataDir: string, progress?: (line: string) => void): Promise<StorageOutcome> {
+  const outcome = await openStorage({ dataDir, fsync: false, ...(progress ? { progress } : {}) });
+  if (outcome.type === 'opened') cleanUps.push(() => outcome.storage.close());
+  return outcome;
+}
+
+interface Owner {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** The next thing it says. */
+  next(): Promise<Record<string, unknown>>;
+  tell(line: string): void;
+  /** kill -9, and gone. */
+  kill(): Promise<void>;
+}
+
+function owner(dataDir: string, env: Record<string, string> = {}): Owner {
+  const child = spawn(process.execPath, [script, dataDir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+    env: { ...process.env, ...env },
+  });
+  const lines: Interface = createInterface({ input: child.stdout });
+  const said = lines[Symbol.asyncIterator]();
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await gone;
+  };
+  cleanUps.push(kill);
+  return {
+    child,
+    pid: child.pid!,
+    next: async () => JSON.parse((await said.next()).value ?? '{"type":"silent"}') as Record<string, unknown>,
+    tell: (line) => child.stdin.write(`${line}\n`),
+    kill,
+  };
+}
+
+function serverPid(dataDir: string): number | null {
+  try {
+    return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+  } catch {
+    return null;
+  }
+}
+
+const alive = (pid: number): boolean => processIdentity(pid) !== null;
+
+async function killed(pid: number): Promise<void> {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    return;
+  }
+  await until(() => !alive(pid));
+}
+
+async function until(fact: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await fact())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** A PATH without the tools that tie the server to its process, as on macOS. */
+function withoutUtilLinux(): Record<string, string> {
+  const bin = mkdtempSync(join(tmpdir(), 'weir-path-'));
+  chmodSync(bin, 0o755);
+  cleanUps.push(() => rmSync(bin, { recursive: true }));
+  for (const tool of ['id', 'ps', 'sh']) {
+    const found = (process.env['PATH'] ?? '').split(':').map((dir) => join(dir, tool));
+    const real = found.find((path) => {
+      try {
+        return Boolean(realpathSync(path));
+      } catch {
+        return false;
+      }
+    });
+    if (real) symlinkSync(real, join(bin, tool));
+  }
+  return { PATH: bin };
+}
+
+describe('The embedded database', () => {
+  it('is made on the first start, says so, and is opened on the next', async () => {
+    const dir = dataFolder();
+    const lines: string[] = [];
+    const first = await openHere(dir, (line) => lines.push(line));
+    if (first.type !== 'opened') throw new Error(first.message);
+    expect(lines).toEqual([expect.stringContaining(dir)]);
+    expect(await first.storage.describe()).toMatch(/^PostgreSQL 18\.\d+ \(embedded\)$/);
+    const session = await beginSession(first.storage);
+    const { id } = await openWorkstream(first.storage, session, 'kept');
+    const pid = serverPid(dir)!;
+    await first.storage.close();
+    await first.storage.close();
+    expect(alive(pid)).toBe(false);
+
+    lines.length = 0;
+    const second = await openHere(dir, (line) => lines.push(line));
+    if (second.type !== 'opened') throw new Error(second.message);
+    expect(lines).toEqual([]);
+    expect((await second.storage.catalog.get(id))?.projection.configuration.title).toBe('kept');
+  });
+
+  it('works below a folder that only its owner may enter', async () => {
+    const storage = await open(dataFolder(0o700));
+    expect(await storage.tokens.list()).toEqual([]);
+  });
+
+  it('refuses a second process, by name, and the first goes on', async () => {
+    const dir = dataFolder();
+    const first = owner(dir);
+    expect(await first.next()).toEqual({ type: 'opened' });
+    const refused = await openHere(dir);
+    expect(refused).toEqual({ type: 'refused', message: expect.stringContaining(`(process ${first.pid})`) });
+    expect(refused).toMatchObject({ message: expect.stringContaining(dir) });
+    first.tell('work');
+    expect(await first.next()).toEqual({ type: 'worked' });
+  });
+
+  it('refuses the same process a second time', async () => {
+    const dir = dataFolder();
+    const first = await open(dir);
+    expect(await openHere(dir)).toMatchObject({ type: 'refused' });
+    expect(await first.tokens.list()).toEqual([]);
+  });
+
+  it('started by several processes at once on a new folder has one owner', async () => {
+    const dir = dataFolder();
+    const owners = [owner(dir), owner(dir), owner(dir)];
+    const said = await Promise.all(owners.map((o) => o.next()));
+    expect(said.map((s) => s['type']).toSorted()).toEqual(['opened', 'refused', 'refused']);
+    const winner = owners[said.findIndex((s) => s['type'] === 'opened')]!;
+    winner.tell('work');
+    expect(await winner.next()).toEqual({ type: 'worked' });
+  });
+
+  it('opens again at once after its owner was killed, with nothing lost', async () => {
+    const dir = dataFolder();
+    for (let round = 0; round < 3; round++) {
+      const killedSoon = owner(dir);
+      expect(await killedSoon.next()).toEqual({ type: 'opened' });
+      await killedSoon.kill();
+    }
+    const storage = await open(dir);
+    expect(await storage.tokens.list()).toEqual([]);
+  });
+
+  it.runIf(process.platform === 'linux')('dies with its owner, even by kill -9', async () => {
+    const dir = dataFolder();
+    const first = owner(dir);
+    await first.next();
+    const pid = serverPid(dir)!;
+    expect(alive(pid)).toBe(true);
+    await first.kill();
+    await until(() => !alive(pid));
+  });
+
+  it('left running by a killed owner is adopted, by one of those who try, and stopped by it', async () => {
+    const dir = dataFolder();
+    const first = owner(dir, withoutUtilLinux());
+    expect(await first.next()).toEqual({ type: 'opened' });
+    const pid = serverPid(dir)!;
+    await first.kill();
+    expect(alive(pid)).toBe(true);
+
+    const heirs = [owner(dir), owner(dir)];
+    const said = await Promise.all(heirs.map((o) => o.next()));
+    expect(said.map((s) => s['type']).toSorted()).toEqual(['opened', 'refused']);
+    expect(serverPid(dir)).toBe(pid);
+    heirs[said.findIndex((s) => s['type'] === 'opened')]!.tell('stop');
+    await until(() => !alive(pid));
+  });
+
+  it('left behind by a killed owner and answering nobody is waited for', async () => {
+    const dir = dataFolder();
+    const first = owner(dir, withoutUtilLinux());
+    await first.next();
+    const pid = serverPid(dir)!;
+    process.kill(pid, 'SIGSTOP');
+    await first.kill();
+    const opening = openHere(dir);
+    // It has met the leftover when it has tried to start a server of its own beside it and could not.
+    const early = await Promise.race([
+      opening,
+      new Promise((resolve) => setTimeout(resolve, 1_000, 'waiting')),
+    ]);
+    expect(early).toBe('waiting');
+    await killed(pid);
+    expect((await opening).type).toBe('opened');
+    expect(serverPid(dir)).not.toBe(pid);
+  });
+
+  it('does not hear the Ctrl-C meant for its owner', async () => {
+    const dir = dataFolder();
+    const first = owner(dir);
+    await first.next();
+    process.kill(-first.pid, 'SIGINT');
+    expect(await first.next()).toEqual({ type: 'interrupted' });
+    first.tell('work');
+    expect(await first.next()).toEqual({ type: 'worked' });
+  });
+
+  it('that crashes is brought back; what was being stored is unavailable until then, and lands once (D-50, D-52)', async () => {
+    const dir = dataFolder();
+    const storage = await open(dir);
+    const session = await beginSession(storage);
+    let made = await openWorkstream(storage, session);
+    for (let round = 0; round < 3; round++) {
+      const pid = serverPid(dir)!;
+      let crashed: Promise<void> | null = null;
+      const kinds = new Set<string>();
+      for (let n = 0; n < 200 && !kinds.has('unavailable'); n++) {
+        if (n === 5) crashed = killed(pid);
+        const batch = batchOf(made, [message(`${round}.${n}`)]);
+        let outcome = await storage.journal.commit(batch);
+        kinds.add(outcome.type);
+        while (outcome.type === 'unavailable') {
+          const landed = await storage.journal.holds(made.id, batch.entries).catch((error: unknown) => {
+            expect(error).toBeInstanceOf(StorageUnavailableError);
+            return null;
+          });
+          outcome = landed ? { type: 'committed' } : await storage.journal.commit(batch);
+        }
+        // Landed unseen, and the repeat met its own fence: reading back decides.
+        if (outcome.type === 'fenced') expect(await storage.journal.holds(made.id, batch.entries)).toBe(true);
+        else expect(outcome).toEqual({ type: 'committed' });
+        made = after(made, batch);
+      }
+      expect(kinds).toContain('unavailable');
+      await crashed;
+      expect(serverPid(dir)).not.toBe(pid);
+    }
+    const head = made.projection.revision;
+    const stored = await storage.journal.read(made.id, { after: 0, through: head + 10, limit: head + 10 });
+    expect(stored.map((e) => e.revision)).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+    expect(await session.renew()).toBe(true);
+  });
+
+  it('made by another version of PostgreSQL is refused untouched', async () => {
+    const dir = dataFolder();
+    mkdirSync(join(dir, 'postgres'), { recursive: true });
+    writeFileSync(join(dir, 'postgres', 'PG_VERSION'), '17\n');
+    expect(await openHere(dir)).toEqual({
+      type: 'refused',
+      message: expect.stringContaining('PostgreSQL 17'),
+    });
+  });
+
+  it('that cannot start says why', async () => {
+    const dir = dataFolder();
+    await (await open(dir)).close();
+    const configuration = join(dir, 'postgres', 'postgresql.conf');
+    writeFileSync(configuration, `${readFileSync(configuration, 'utf8')}\nno_such_setting = 1\n`);
+    expect(await openHere(dir)).toEqual({
+      type: 'refused',
+      message: expect.stringContaining('no_such_setting'),
+    });
+  });
+
+  it('in a place that cannot be written is refused', async () => {
+    expect(await openHere('/proc/weir')).toMatchObject({ type: 'refused' });
+  });
+});
