@@ -17,7 +17,7 @@ import type { Storage } from '../../src/adapters/storage/index.ts';
 import { commitKey } from '../../src/core/journal/entry.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
-import { failedLoadsBeforeQuarantine, sessionTermMs, type Session } from '../../src/ports/ownership.ts';
+import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { TokenRow } from '../../src/ports/token-store.ts';
 
@@ -38,7 +38,7 @@ export interface MemoryStorage extends Storage {
   takeOver(workstreamId: string): void;
   /** The workstream is deleted from under its owner. */
   remove(workstreamId: string): void;
-  /** The session's term is over. */
+  /** The session's term is over; terms end when a test says so, never by the clock. */
   expire(sessionId: string): void;
   /** Every attempt to commit, in order, landed or not. */
   readonly attempts: readonly Batch[];
@@ -72,7 +72,6 @@ interface SessionRow {
   readonly id: string;
   readonly nodeId: string;
   readonly host: string;
-  readonly expiresAt: number;
   readonly ended: boolean;
 }
 
@@ -109,10 +108,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     else await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
-  const isLive = (id: string | null): boolean => {
-    const session = id === null ? undefined : sessions.get(id);
-    return session !== undefined && !session.ended && session.expiresAt > clock.now();
-  };
+  const isLive = (id: string | null): boolean => id !== null && sessions.get(id)?.ended === false;
   const change = (row: Row, part: Partial<Row>): void => void rows.set(row.id, { ...row, ...part });
   const visible = (): readonly Row[] =>
     [...rows.values()].filter((row) => row.lifecycle !== 'CREATING').toSorted((a, b) => b.born - a.born);
@@ -425,7 +421,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           const holder = [...sessions.values()].find((s) => s.nodeId === nodeId && isLive(s.id));
           if (holder) return { type: 'busy' };
           const id = `session-${sessions.size + 1}`;
-          sessions.set(id, { id, nodeId, host, expiresAt: clock.now() + sessionTermMs, ended: false });
+          sessions.set(id, { id, nodeId, host, ended: false });
           return { type: 'begun', session: createSession(id, nodeId) };
         }),
     },
@@ -450,7 +446,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       change(row, { epoch: row.epoch + 1, owner: 'another' });
     },
     remove: (id) => void rows.delete(id),
-    expire: (id) => void sessions.set(id, { ...sessions.get(id)!, expiresAt: clock.now() - 1 }),
+    expire: (id) => void sessions.set(id, { ...sessions.get(id)!, ended: true }),
     attempts,
     entries: (id) => rows.get(id)?.entries ?? [],
     owner: (id) => rows.get(id)?.owner ?? null,
@@ -463,12 +459,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     return {
       id,
       nodeId,
-      renew: () =>
-        answer(() => {
-          if (!isLive(id)) return false;
-          sessions.set(id, { ...sessions.get(id)!, expiresAt: clock.now() + sessionTermMs });
-          return true;
-        }),
+      renew: () => answer(() => isLive(id)),
       end: () =>
         answer(() => void sessions.set(id, { ...sessions.get(id)!, ended: true })).catch(() => undefined),
       onLost: () => undefined,

@@ -55,9 +55,14 @@ export async function* follow(
     overlayItems(registry.peek(workstreamId)?.state().overlay ?? null),
   );
   const leave = hub.attach(workstreamId, subscription);
-  const stop = (): void => subscription.close();
-  signal.addEventListener('abort', stop, { once: true });
   let cancelHeartbeat = (): void => undefined;
+  /** Nothing is left behind from here on, also when nobody takes another item. */
+  const stop = (): void => {
+    cancelHeartbeat();
+    leave();
+    subscription.close();
+  };
+  signal.addEventListener('abort', stop, { once: true });
   try {
     if (signal.aborted) return;
     const sight = await see(deps, workstreamId);
@@ -77,56 +82,52 @@ export async function* follow(
       yield event({ type: 'EntryAdmitted', entry, durable: entry.revision <= sight.durableThrough });
       if (signal.aborted) return;
     }
-    yield* synchronize();
+    // What came while the backlog was read, then the mark, then the overlay.
+    while (subscription.hasBuffered()) {
+      const item = await subscription.next();
+      if (!item || (yield* live(item))) return;
+    }
+    if (signal.aborted) return;
+    yield event({ type: 'Synchronized', ...at });
+    // Always: who resumes may still hold an older word.
+    yield event({
+      type: 'PersistenceChanged',
+      persistence: registry.peek(workstreamId)?.persistence() ?? { status: 'HEALTHY' },
+    });
+    if (signal.aborted) return;
+    subscription.goLive();
     cancelHeartbeat = beat();
 
-    for (let item = await subscription.next(); item; item = await subscription.next()) {
-      yield* live(item);
-      if (item.type === 'Ended') return;
-    }
+    for (let item = await subscription.next(); item; item = await subscription.next())
+      if (yield* live(item)) return;
 
-    /** What came while the backlog was read, then the mark, then the overlay. */
-    async function* synchronize(): AsyncGenerator<FeedEvent> {
-      while (subscription.hasBuffered()) {
-        const item = await subscription.next();
-        if (!item) return;
-        yield* live(item);
-        if (item.type === 'Ended') return;
-      }
-      yield event({ type: 'Synchronized', ...at });
-      const persistence = registry.peek(workstreamId)?.persistence();
-      if (persistence && persistence.status !== 'HEALTHY')
-        yield event({ type: 'PersistenceChanged', persistence });
-      subscription.goLive();
-    }
-
-    /** Passes an item on, once, keeping count of where the subscriber is. */
-    function* live(item: FeedItem): Generator<FeedEvent> {
+    /** Passes an item on, once, keeping count of where the subscriber is. True when it was the last one. */
+    function* live(item: FeedItem): Generator<FeedEvent, boolean> {
       switch (item.type) {
         case 'EntryAdmitted':
-          if (item.entry.revision <= at.revision) return;
+          if (item.entry.revision <= at.revision) return false;
           if (item.entry.revision > at.revision + 1) {
             yield event({ type: 'Ended', reason: 'A gap; resume from the cursor.', resumable: true });
-            subscription.close();
-            return;
+            return true;
           }
           at.revision = item.entry.revision;
           break;
         case 'EntriesDurable':
-          if (item.durableThrough <= at.durableThrough) return;
+          if (item.durableThrough <= at.durableThrough) return false;
           at.durableThrough = item.durableThrough;
           break;
         case 'EpochStarted':
-          if (item.epoch <= at.epoch) return;
+          if (item.epoch <= at.epoch) return false;
           at.epoch = item.epoch;
           at.revision = Math.min(at.revision, item.from);
           at.durableThrough = Math.max(at.durableThrough, at.revision);
           yield event({ ...item, from: at.revision });
-          return;
+          return false;
         default:
           break;
       }
       yield event(item);
+      return item.type === 'Ended';
     }
 
     function beat(): () => void {
@@ -136,10 +137,8 @@ export async function* follow(
       });
     }
   } finally {
-    cancelHeartbeat();
     signal.removeEventListener('abort', stop);
-    leave();
-    subscription.close();
+    stop();
   }
 }
 
