@@ -284,97 +284,105 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 );
 
 describe('a subscriber', () => {
-  it('knows what a fresh fold knows, whatever is repeated, late or lost on the way (I5, I7, D-53 to D-57)', () => {
-    fc.assert(
-      fc.property(fc.array(happening, { maxLength: 60, size: 'max' }), (happenings) => {
-        let stored: readonly Entry[] = journalOf(open);
-        let pending: readonly Entry[] = [];
-        let epoch = 1;
-        let view = fresh(stored);
-        let late: readonly FeedItem[] = [];
+  it(
+    'knows what a fresh fold knows, whatever is repeated, late or lost on the way (I5, I7, D-53 to D-57)',
+    { timeout: 60_000 },
+    () => {
+      fc.assert(
+        fc.property(fc.array(happening, { maxLength: 60, size: 'max' }), (happenings) => {
+          let stored: readonly Entry[] = journalOf(open);
+          let pending: readonly Entry[] = [];
+          let epoch = 1;
+          let view = fresh(stored);
+          let late: readonly FeedItem[] = [];
 
-        const take = (item: FeedItem): void => {
-          const [next, what] = applyItem(view, item);
-          view = next;
-          if (what.type === 'resubscribe') reconnect();
-        };
-        const deliver = (item: FeedItem, how: Way): void => {
-          const before = late;
-          late = how === 'late' ? [...before, item] : [];
-          if (how === 'late' || how === 'lost') return;
-          take(item);
-          for (const old of before) take(old);
-          if (how === 'twice') take(item);
-        };
-        /** The rules of D-54 and D-55, told by a server that reads its table. */
-        const reconnect = (): void => {
-          late = [];
-          const r = view.projection.revision;
-          const good = r === 0 || view.epoch === epoch || (stored[r - 1]?.epoch ?? Infinity) <= view.epoch;
-          if (!good) {
-            const from = stored.filter((e) => e.revision <= r && e.epoch <= view.epoch).length;
-            take({ type: 'EpochStarted', epoch, from });
-          }
-          const at = view.projection.revision;
-          for (const e of stored.filter((x) => x.revision > at)) take(admit(e, true));
-          for (const e of pending.filter((x) => x.revision > at)) take(admit(e));
-          take({
-            type: 'Synchronized',
-            epoch,
-            revision: stored.length + pending.length,
-            durableThrough: stored.length,
-          });
-        };
-
-        for (const h of happenings) {
-          switch (h.do) {
-            case 'admit': {
-              const revision = stored.length + pending.length + 1;
-              const entry = { ...h.entry, id: `${epoch}-${revision}`, revision, epoch };
-              pending = [...pending, entry];
-              deliver(admit(entry), h.way);
-              break;
+          const take = (item: FeedItem): void => {
+            const [next, what] = applyItem(view, item);
+            view = next;
+            if (what.type === 'resubscribe') reconnect();
+          };
+          const deliver = (item: FeedItem, how: Way): void => {
+            const before = late;
+            late = how === 'late' ? [...before, item] : [];
+            if (how === 'late' || how === 'lost') return;
+            take(item);
+            for (const old of before) take(old);
+            if (how === 'twice') take(item);
+          };
+          /** The rules of D-54 and D-55, told by a server that reads its table. */
+          const reconnect = (): void => {
+            late = [];
+            const r = view.projection.revision;
+            const good = r === 0 || view.epoch === epoch || (stored[r - 1]?.epoch ?? Infinity) <= view.epoch;
+            if (!good) {
+              const from = stored.filter((e) => e.revision <= r && e.epoch <= view.epoch).length;
+              take({ type: 'EpochStarted', epoch, from });
             }
-            case 'commit':
-              stored = [...stored, ...pending.slice(0, h.count)];
-              pending = pending.slice(h.count);
-              deliver({ type: 'EntriesDurable', durableThrough: stored.length }, h.way);
-              break;
-            case 'heartbeat':
-              deliver(
-                {
-                  type: 'Heartbeat',
+            const at = view.projection.revision;
+            for (const e of stored.filter((x) => x.revision > at)) take(admit(e, true));
+            for (const e of pending.filter((x) => x.revision > at)) take(admit(e));
+            take({
+              type: 'Synchronized',
+              epoch,
+              revision: stored.length + pending.length,
+              durableThrough: stored.length,
+            });
+          };
+
+          for (const h of happenings) {
+            switch (h.do) {
+              case 'admit': {
+                const revision = stored.length + pending.length + 1;
+                const entry = { ...h.entry, id: `${epoch}-${revision}`, revision, epoch };
+                pending = [...pending, entry];
+                deliver(admit(entry), h.way);
+                break;
+              }
+              case 'commit':
+                stored = [...stored, ...pending.slice(0, h.count)];
+                pending = pending.slice(h.count);
+                deliver({ type: 'EntriesDurable', durableThrough: stored.length }, h.way);
+                break;
+              case 'heartbeat':
+                deliver(
+                  {
+                    type: 'Heartbeat',
+                    epoch,
+                    revision: stored.length + pending.length,
+                    durableThrough: stored.length,
+                  },
+                  h.way,
+                );
+                break;
+              case 'takeover':
+                pending = [];
+                epoch += 1;
+                late = [];
+                take({
+                  type: 'EpochStarted',
                   epoch,
-                  revision: stored.length + pending.length,
-                  durableThrough: stored.length,
-                },
-                h.way,
-              );
-              break;
-            case 'takeover':
-              pending = [];
-              epoch += 1;
-              late = [];
-              take({ type: 'EpochStarted', epoch, from: Math.min(stored.length, view.projection.revision) });
-              break;
-            case 'reconnect':
-              reconnect();
-              break;
+                  from: Math.min(stored.length, view.projection.revision),
+                });
+                break;
+              case 'reconnect':
+                reconnect();
+                break;
+            }
+            // Never wrong, only behind: what is shown is a prefix of what was accepted, what is durable is stored.
+            const all = [...stored, ...pending];
+            expect(view.projection).toEqual(
+              applyEntries(emptyProjection, all.slice(0, view.projection.revision)),
+            );
+            expect(durableThrough(view)).toBeLessThanOrEqual(stored.length);
           }
-          // Never wrong, only behind: what is shown is a prefix of what was accepted, what is durable is stored.
-          const all = [...stored, ...pending];
-          expect(view.projection).toEqual(
-            applyEntries(emptyProjection, all.slice(0, view.projection.revision)),
-          );
-          expect(durableThrough(view)).toBeLessThanOrEqual(stored.length);
-        }
-        reconnect();
-        expect(view.base).toEqual(applyEntries(emptyProjection, stored));
-        expect(view.pending).toEqual(pending);
-        expect(view.projection).toEqual(applyEntries(emptyProjection, [...stored, ...pending]));
-        expect(view.epoch).toBe(epoch);
-      }),
-      { numRuns: 500 },
-    );
-  });
+          reconnect();
+          expect(view.base).toEqual(applyEntries(emptyProjection, stored));
+          expect(view.pending).toEqual(pending);
+          expect(view.projection).toEqual(applyEntries(emptyProjection, [...stored, ...pending]));
+          expect(view.epoch).toBe(epoch);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
 });

@@ -22,7 +22,7 @@ describe('in any life of a workstream', { timeout: 120_000 }, () => {
 });
 
 describe('the random lives', () => {
-  it('reach what the laws are about', () => {
+  it('reach what the laws are about', { timeout: 120_000 }, () => {
     const seen = new Map<string, number>();
     const note = (what: string): unknown => seen.set(what, (seen.get(what) ?? 0) + 1);
     for (const moves of fc.sample(life, { numRuns: 400, seed: 7 })) {

@@ -78,7 +78,7 @@ describe('the state table', () => {
     expect(situations.filter((s) => !reached.has(s))).toEqual(['CREATING', 'CLOSED']);
   });
 
-  it('is what the guide prints', async () => {
+  it('is what the guide prints', { timeout: 60_000 }, async () => {
     const printed = readFileSync(new URL('../../../docs/guide/states.md', import.meta.url), 'utf8');
     expect(printed).toBe(await statesPage());
   });

@@ -1,0 +1,51 @@
+/**
+ * Owns: that SPEC.md tells the truth about its tests: each "Enforced by" names one that exists, and no law over random
+ * lives is missing from it.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { laws } from './support/laws.ts';
+
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+const spec = read('../../src/core/SPEC.md');
+
+/** Paragraphs of the specification that end in a claim, and what they claim. */
+const claims = spec.split(/\n\n+/).flatMap((paragraph) => {
+  const [law, ...claim] = paragraph.split('Enforced by');
+  const tests = [...claim.join().matchAll(/`([\w-]+\.test\.ts): ([^`]+)`/g)];
+  return tests.map(([, file, title]) => ({
+    law: law!.trim().split('\n')[0]!,
+    file: file!,
+    title: title!.replaceAll(/\s*\n\s*/g, ' '),
+  }));
+});
+
+/** Titles in a test file as they are written, in any of the three quotes; those of laws are keys. */
+function titlesHold(file: string, title: string): boolean {
+  if (file === 'laws.test.ts') return Object.hasOwn(laws, title);
+  const path = ['./', '../../../schema/test/projection/'].find((folder) =>
+    existsSync(new URL(folder + file, import.meta.url)),
+  );
+  if (path === undefined) return false;
+  const source = read(path + file);
+  return [`'${title}'`, `"${title}"`, `\`${title}\``].some((quoted) => source.includes(quoted));
+}
+
+describe('SPEC.md', () => {
+  it.each(claims)('says truly that $file enforces: $title', ({ file, title }) => {
+    expect(titlesHold(file, title)).toBe(true);
+  });
+
+  it('names every law over random lives', () => {
+    const named = claims.filter((c) => c.file === 'laws.test.ts').map((c) => c.title);
+    expect(Object.keys(laws).filter((law) => !named.includes(law))).toEqual([]);
+  });
+
+  it('closes every law with a claim', () => {
+    const open = spec
+      .split(/\n\n+/)
+      .filter((p) => /^\*\*D-\d/.test(p) && !p.includes('Enforced by'))
+      .map((p) => p.split('\n')[0]);
+    expect(open).toEqual(['**D-27 The state table is data and total.** See above.']);
+  });
+});
