@@ -5,7 +5,7 @@
  * and are re-based at offset 0 once the subscriber has caught up; if entries alone overflow, this subscription ends
  * with a resumable error. No other subscriber, and not the actor, feels it (I15).
  */
-import type { FeedItem } from 'schema/projection';
+import type { Entry, FeedItem } from 'schema/projection';
 
 /** Most items and most text (UTF-16 code units) buffered for one subscriber (D-56). */
 const maxItems = 1_000;
@@ -22,20 +22,29 @@ export interface Subscription {
   close(): void;
 }
 
-const isOverlay = (item: FeedItem): boolean =>
-  item.type === 'StreamChunk' || item.type === 'ToolOutputChunk' || item.type === 'StreamReset';
+/** A reset is no overlay item: a subscriber that missed it would go on showing what is void. */
+const isOverlay = (item: FeedItem): boolean => item.type === 'StreamChunk' || item.type === 'ToolOutputChunk';
 
 const sizeOf = (item: FeedItem): number => {
   if (item.type === 'StreamChunk' || item.type === 'ToolOutputChunk') return item.text.length;
-  // Entries are counted by their longest text; the rest of them is small.
-  if (item.type === 'EntryAdmitted') return 'text' in item.entry ? item.entry.text.length + 500 : 500;
-  return 50;
+  return item.type === 'EntryAdmitted' ? entrySize(item.entry) : 50;
 };
+
+const sizes = new WeakMap<Entry, number>();
+
+/** Any part of an entry may be long: a tool's result, a preview, a queue. Measured once for all subscribers. */
+function entrySize(entry: Entry): number {
+  const known = sizes.get(entry) ?? JSON.stringify(entry).length;
+  sizes.set(entry, known);
+  return known;
+}
 
 export function createSubscription(overlay: () => readonly FeedItem[]): Subscription {
   let buffer: FeedItem[] = [];
   let text = 0;
   let closed = false;
+  /** Too slow: nothing more is taken. */
+  let over = false;
   let live = false;
   let rebase = false;
   let waiting: (() => void) | null = null;
@@ -61,7 +70,7 @@ export function createSubscription(overlay: () => readonly FeedItem[]): Subscrip
 
   return {
     push(item) {
-      if (closed) return;
+      if (closed || over) return;
       if (isOverlay(item)) {
         if (!live || rebase) return;
         if (isFull()) return dropOverlay();
@@ -69,14 +78,14 @@ export function createSubscription(overlay: () => readonly FeedItem[]): Subscrip
       }
       if (isFull()) dropOverlay();
       if (isFull()) {
+        over = true;
+        live = false;
         buffer = [];
-        append({
+        return append({
           type: 'Ended',
           reason: 'This subscriber was too slow; resume from its cursor.',
           resumable: true,
         });
-        live = false;
-        return;
       }
       append(item);
     },
