@@ -62,7 +62,8 @@ export async function createDatabase(options: { readonly empty?: boolean } = {})
   const opened: (() => Promise<unknown>)[] = [];
   return {
     url,
-    sql: async (text, values) => (await pool.query(text, values)).rows,
+    sql: async <Row extends object>(text: string, values?: unknown[]) =>
+      (await pool.query<Row & pg.QueryResultRow>(text, values)).rows,
     openStorage: async () => {
       const outcome = await openStorage({ databaseUrl: url });
       if (outcome.type === 'refused') throw new Error(outcome.message);

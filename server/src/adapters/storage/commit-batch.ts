@@ -86,12 +86,12 @@ export async function writeEntries(em: SqlEntityManager, batch: Batch): Promise<
 export async function insertReceipts(em: SqlEntityManager, receipts: readonly Receipt[]): Promise<boolean> {
   if (receipts.length === 0) return true;
   const createdAt = new Date();
-  const inserted = await em
+  const inserting = em
     .createQueryBuilder(ReceiptRow)
     .insert(receipts.map((receipt) => ({ ...receipt, createdAt })))
     .onConflict(['scope', 'key'])
-    .ignore()
-    .execute('run', false);
+    .ignore();
+  const inserted = await inserting.execute<{ readonly affectedRows: number }>('run', false);
   return inserted.affectedRows === receipts.length;
 }
 

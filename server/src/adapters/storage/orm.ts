@@ -97,7 +97,7 @@ export function dedicatedClient(connection: Connection, name: string): pg.Client
   return client;
 }
 
-export function ormOptions(connection: Connection, poolMax: number): Options {
+function ormOptions(connection: Connection, poolMax: number): Options {
   const { host, port, user, database, password, ssl } = connection;
   return {
     host,
@@ -144,7 +144,17 @@ async function checkServer(
   const answer = await client.query<{ number: string; version: string; encoding: string }>(
     `select current_setting('server_version_num') as number, split_part(current_setting('server_version'), ' ', 1) as version, current_setting('server_encoding') as encoding`,
   );
-  const { number, version, encoding } = answer.rows[0]!;
+  return judgeServer(answer.rows[0]!);
+}
+
+/** Whether a server with these settings can be used. */
+export function judgeServer(server: {
+  /** Like 180004. */
+  readonly number: string;
+  readonly version: string;
+  readonly encoding: string;
+}): { readonly type: 'good'; readonly version: string } | OpenFailure {
+  const { number, version, encoding } = server;
   if (Number(number) < oldestServer) {
     return refused(`Weir needs PostgreSQL 15 or newer; the server at DATABASE_URL is PostgreSQL ${version}.`);
   }
@@ -188,8 +198,7 @@ function explain(error: unknown, connection: Connection): string {
   const where = connection.host.startsWith('/')
     ? `the socket folder ${connection.host}`
     : `${connection.host}:${connection.port}`;
-  const code = String((error as { code?: unknown }).code ?? '');
-  switch (code) {
+  switch ((error as { code?: unknown }).code) {
     case '3D000':
       return `There is no database "${connection.database}" at ${where}. Create it (createdb ${connection.database}) and start again.`;
     case '28P01':

@@ -7,8 +7,7 @@ import pg from 'pg';
 
 /** A connection that did not answer in time is ended: whatever comes back on it later would be for somebody else. */
 class PooledClient extends pg.Client {
-  // pg declares a dozen forms of `query`; this one looks only at what becomes of it.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- pg declares a dozen forms of `query`; this one looks only at what becomes of it
   override query(...args: any[]): any {
     const answer: unknown = (super.query as (...args: unknown[]) => unknown).apply(this, args);
     if (!(answer instanceof Promise)) return answer;

@@ -17,7 +17,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { processIdentity } from '../../../src/adapters/storage/embedded/identity.ts';
 import { openStorage, type Storage, type StorageOutcome } from '../../../src/adapters/storage/index.ts';
 import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
-import { after, batchOf, beginSession, message, openWorkstream } from './fixtures.ts';
+import { after, batchOf, beginSession, containing, message, openWorkstream } from './fixtures.ts';
 
 const script = fileURLToPath(new URL('owner-process.ts', import.meta.url));
 const cleanUps: (() => unknown)[] = [];
@@ -131,7 +131,7 @@ describe('The embedded database', () => {
     const lines: string[] = [];
     const first = await openHere(dir, (line) => lines.push(line));
     if (first.type !== 'opened') throw new Error(first.message);
-    expect(lines).toEqual([expect.stringContaining(dir)]);
+    expect(lines).toEqual([containing(dir)]);
     expect(await first.storage.describe()).toMatch(/^PostgreSQL 18\.\d+ \(embedded\)$/);
     const session = await beginSession(first.storage);
     const { id } = await openWorkstream(first.storage, session, 'kept');
@@ -157,8 +157,8 @@ describe('The embedded database', () => {
     const first = owner(dir);
     expect(await first.next()).toEqual({ type: 'opened' });
     const refused = await openHere(dir);
-    expect(refused).toEqual({ type: 'refused', message: expect.stringContaining(`(process ${first.pid})`) });
-    expect(refused).toMatchObject({ message: expect.stringContaining(dir) });
+    expect(refused).toEqual({ type: 'refused', message: containing(`(process ${first.pid})`) });
+    expect(refused).toMatchObject({ message: containing(dir) });
     first.tell('work');
     expect(await first.next()).toEqual({ type: 'worked' });
   });
@@ -288,7 +288,7 @@ describe('The embedded database', () => {
     writeFileSync(join(dir, 'postgres', 'PG_VERSION'), '17\n');
     expect(await openHere(dir)).toEqual({
       type: 'refused',
-      message: expect.stringContaining('PostgreSQL 17'),
+      message: containing('PostgreSQL 17'),
     });
   });
 
@@ -299,7 +299,7 @@ describe('The embedded database', () => {
     writeFileSync(configuration, `${readFileSync(configuration, 'utf8')}\nno_such_setting = 1\n`);
     expect(await openHere(dir)).toEqual({
       type: 'refused',
-      message: expect.stringContaining('no_such_setting'),
+      message: containing('no_such_setting'),
     });
   });
 

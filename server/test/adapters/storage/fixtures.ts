@@ -10,6 +10,7 @@ import {
   type Projection,
   type Turn,
 } from 'schema/projection';
+import { expect } from 'vitest';
 import type { Batch, Receipt } from '../../../src/ports/journal.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
@@ -136,3 +137,8 @@ export async function openWorkstream(
   const { epoch, projection } = claimed.workstream;
   return { id, incarnation, epoch, projection };
 }
+
+// vitest types its asymmetric matchers as any.
+export const containing = (text: string): unknown => expect.stringContaining(text);
+export const lacking = (text: string): unknown => expect.not.stringContaining(text);
+export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);

@@ -2,7 +2,9 @@ import pg from 'pg';
 import { migrations } from 'migrations';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStorage } from '../../../src/adapters/storage/index.ts';
+import { judgeServer } from '../../../src/adapters/storage/orm.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { containing, matching } from './fixtures.ts';
 
 let database: TestDatabase;
 
@@ -46,7 +48,7 @@ describe('Opening a database', () => {
     const outcome = await openStorage({ databaseUrl: database.url });
     expect(outcome).toEqual({
       type: 'refused',
-      message: expect.stringMatching(/newer Weir.*Migration29991231235959_beyond.*Nothing was changed/),
+      message: matching(/newer Weir.*Migration29991231235959_beyond.*Nothing was changed/),
     });
     expect(await tables()).toEqual(before);
   });
@@ -58,14 +60,14 @@ describe('Opening a database', () => {
     const outcome = await openStorage({ databaseUrl: url.href });
     expect(outcome).toEqual({
       type: 'refused',
-      message: expect.stringMatching(/no database "nowhere".*createdb/),
+      message: matching(/no database "nowhere".*createdb/),
     });
     expect(JSON.stringify(outcome)).not.toContain('sesame');
   });
 
   it('where nothing listens says where', async () => {
     const outcome = await openStorage({ databaseUrl: 'postgresql://u:sesame@127.0.0.1:1/x' });
-    expect(outcome).toEqual({ type: 'refused', message: expect.stringContaining('127.0.0.1:1') });
+    expect(outcome).toEqual({ type: 'refused', message: containing('127.0.0.1:1') });
     expect(JSON.stringify(outcome)).not.toContain('sesame');
   });
 
@@ -87,10 +89,19 @@ describe('Opening a database', () => {
     url.pathname = `/${name}`;
     try {
       const outcome = await openStorage({ databaseUrl: url.href });
-      expect(outcome).toEqual({ type: 'refused', message: expect.stringContaining('UTF8') });
+      expect(outcome).toEqual({ type: 'refused', message: containing('UTF8') });
     } finally {
       await database.sql(`drop database ${name}`);
     }
+  });
+
+  it('of PostgreSQL 14 is refused, of 15 is not', () => {
+    const server = { version: '14.9', encoding: 'UTF8' };
+    expect(judgeServer({ ...server, number: '140009' })).toEqual({
+      type: 'refused',
+      message: containing('PostgreSQL 15 or newer'),
+    });
+    expect(judgeServer({ ...server, number: '150000' }).type).toBe('good');
   });
 
   it('describes the server', async () => {

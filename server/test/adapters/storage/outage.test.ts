@@ -5,7 +5,7 @@ import { openStorage, type Storage } from '../../../src/adapters/storage/index.t
 import type { Session } from '../../../src/ports/ownership.ts';
 import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
-import { batchOf, beginSession, message, openWorkstream, randomId, type Made } from './fixtures.ts';
+import { batchOf, beginSession, type Made, matching, message, openWorkstream, randomId } from './fixtures.ts';
 
 /** Between the storage and its database: passes everything on until told to lose something. */
 interface Line {
@@ -128,7 +128,7 @@ describe('While the database is away', () => {
   it('commits are unavailable and never reject (D-50)', async () => {
     expect(await storage.journal.commit(batchOf(made, [message('x')]))).toEqual({
       type: 'unavailable',
-      message: expect.stringMatching(/^The (database does not answer|connection to the database was lost)/),
+      message: matching(/^The (database does not answer|connection to the database was lost)/),
     });
   });
 

@@ -161,8 +161,8 @@ describe('A claim', () => {
       const made = await openWorkstream(here, mine);
       await here.ownership.release(made.id, mine.id, made.epoch);
       const outcomes = await Promise.all([
-        here.ownership.claim(made.id, sessions[0]!.id),
-        there.ownership.claim(made.id, sessions[1]!.id),
+        here.ownership.claim(made.id, sessions[0].id),
+        there.ownership.claim(made.id, sessions[1].id),
       ]);
       expect(outcomes.map((o) => o.type).toSorted()).toEqual(['claimed', 'elsewhere']);
       expect((await here.journal.head(made.id))?.epoch).toBe(2);
