@@ -13,9 +13,9 @@ export const stateWords: Readonly<Record<WorkstreamState, string>> = {
 
 export const effectWords: Readonly<Record<ToolEffect, string>> = {
   NONE: 'changed nothing',
-  COMMITTED: 'done and kept',
-  PARTIAL: 'done in part',
-  ROLLED_BACK: 'undone again',
+  COMMITTED: 'took effect',
+  PARTIAL: 'took effect in part',
+  ROLLED_BACK: 'was undone again',
   UNKNOWN: 'not known what it did',
 };
 
@@ -45,6 +45,13 @@ export function ago(iso: string, now: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`;
   return new Date(iso).toLocaleDateString();
+}
+
+/** The time, and the date before it when it is not of today. */
+export function shortTime(iso: string, now: number): string {
+  const at = new Date(iso);
+  const time = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return at.toDateString() === new Date(now).toDateString() ? time : `${at.toLocaleDateString()}, ${time}`;
 }
 
 export const exactTime = (iso: string): string => new Date(iso).toLocaleString();

@@ -51,8 +51,10 @@ const isPassing = (failure: Failure): boolean =>
   failure.type === 'Network' ||
   (failure.type === 'Server' && ['STORAGE_UNAVAILABLE', 'SHUTTING_DOWN'].includes(failure.code));
 
-const ATTEMPTS = 6;
+/** Together they last about half a minute: as long as a server takes to start again. */
+const ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 400;
+const LONGEST_PAUSE_MS = 8_000;
 
 /** 128 random bits; `crypto.randomUUID` would need a secure context, and Weir may be served over plain HTTP. */
 export const newKey = (): string =>
@@ -77,7 +79,7 @@ export function createIntent<R extends { readonly __typename: string }, I extend
         if (trouble.type !== 'Again') return trouble;
         if (attempt === ATTEMPTS)
           return { type: 'Failed', message: trouble.reason, failure: trouble.failure };
-        const waitMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
+        const waitMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
         onProgress?.({ attempt, of: ATTEMPTS, reason: trouble.reason, waitMs });
         await pace.pause(waitMs, new AbortController().signal);
       }

@@ -71,11 +71,11 @@ it('D-11 a refusal that is not retryable is final, and names its field', async (
   expect(received).toHaveLength(1);
 });
 
-it('gives up after six attempts without an answer, and can be run again under the same key', async () => {
+it('gives up after eight attempts without an answer, and can be run again under the same key', async () => {
   const { intent, received, transport, pace } = server(accepted('DURABLE'));
   transport.down = true;
   expect(await intent.run()).toMatchObject({ type: 'Failed', failure: { type: 'Network' } });
-  expect(pace.paused).toHaveLength(5);
+  expect(pace.paused).toEqual([400, 800, 1_600, 3_200, 6_400, 8_000, 8_000]);
   expect(received).toEqual([]);
   transport.down = false;
   expect(await intent.run()).toMatchObject({ type: 'Accepted' });

@@ -21,7 +21,7 @@ it('D-9 says unknown when nobody saw what a call did, and warns of it', () => {
 
 it('says what a call did in words', () => {
   expect(callWords({ ...call, result: { outcome: 'OK', effect: 'COMMITTED', content: '' } })).toBe(
-    'Finished, done and kept',
+    'Finished, took effect',
   );
   expect(callWords({ ...call, result: { outcome: 'DENIED', effect: 'NONE', content: '' } })).toBe('Denied');
   expect(callWords({ ...call, state: 'ASKING' })).toBe('Waits for your decision');

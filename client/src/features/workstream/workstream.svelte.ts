@@ -51,7 +51,7 @@ export class Workstream {
   readonly stopIt: Action<{ turnId: string | null }, unknown>;
   readonly resuming: Action<object, unknown>;
   readonly #api: Api;
-  readonly #decisions = new Map<string, Action<Decision, unknown>>();
+  readonly #decisions: Record<string, Action<Decision, unknown>> = {};
   #follower: Follower | null = null;
 
   constructor(api: Api, id: string) {
@@ -65,14 +65,14 @@ export class Workstream {
 
   /** The deciding of one call, the same each time it is asked for. */
   deciding(callId: string): Action<Decision, unknown> {
-    const known = this.#decisions.get(callId);
+    const known = this.#decisions[callId];
     if (known) return known;
     const { client } = this.#api;
     const deciding = new Action<Decision, unknown>(
       (decision) => client.intend(decideApproval, { workstreamId: this.id, ...decision }),
       this.#api,
     );
-    this.#decisions.set(callId, deciding);
+    this.#decisions[callId] = deciding;
     return deciding;
   }
 

@@ -71,7 +71,7 @@ export function createInProcess(services: SomeServices): InProcess {
         }
         const results = await subscribe({
           schema,
-          document: document as DocumentNode,
+          document,
           variableValues: overTheWire(variables) as Record<string, unknown>,
           contextValue,
         });

@@ -24,7 +24,7 @@ export interface Subscriber {
 
 const incarnation = 'incarnation-1';
 
-export interface World extends ReturnType<typeof createWorld> {}
+export type World = ReturnType<typeof createWorld>;
 
 export function createWorld(bodies: () => EntryBody) {
   let entries: readonly Entry[] = [];

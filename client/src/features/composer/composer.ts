@@ -1,0 +1,6 @@
+/** What others on the page may ask of the composer. */
+export interface ComposerHandle {
+  focus(): void;
+  /** Puts a text there to be sent or changed. */
+  suggest(text: string): void;
+}
