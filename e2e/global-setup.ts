@@ -1,16 +1,26 @@
 /**
- * Owns: what every end-to-end run needs first: the client, built when it is older than its sources.
+ * Owns: what every end-to-end run needs first: the client, built when it is older than its sources, and the server's
+ * code compiled once, for the sake of the many starts.
  * Does not own: the browser. A spec that needs one asks `findBrowser` (scripts/), so that the others run without.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileCache, serverMain } from './support/weir.ts';
 
 const root = join(import.meta.dirname, '..');
 const sources = ['client', 'schema/src', 'schema/schema.graphql'];
 const built = 'client/dist/index.html';
 
 export default function setup(): void {
+  buildClient();
+  execFileSync(process.execPath, [serverMain, '--help'], {
+    env: { NODE_COMPILE_CACHE: compileCache },
+    stdio: 'ignore',
+  });
+}
+
+function buildClient(): void {
   const made = statSync(join(root, built), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (!existsSync(join(root, 'client/vite.config.ts')) || newest(sources) <= made) return;
   execFileSync('vite', ['build', '--logLevel', 'warn'], { cwd: join(root, 'client'), stdio: 'inherit' });

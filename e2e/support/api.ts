@@ -2,6 +2,7 @@
  * Owns: asking a server as a script would: one token, one address; plain calls that answer or throw.
  * Does not own: what the answers mean (the client kit and the fold), or repeating (a test that wants that says so).
  */
+import { createClient } from 'graphql-ws';
 import {
   createWorkstream,
   decideApproval,
@@ -10,7 +11,6 @@ import {
   resumeQueue,
   sendMessage,
   snapshotQuery,
-  statesSubscription,
   stopTurn,
   type Answer,
   type Failure,
@@ -24,7 +24,9 @@ import {
   type View,
   type WorkstreamState,
 } from 'schema/projection';
-import { knownAfter, knownOf, type Known } from '../../schema/src/client-kit/followed.ts';
+import { follow } from '../../schema/src/client-kit/follow.ts';
+import { knownOf, type Followed, type Known } from '../../schema/src/client-kit/followed.ts';
+import { realPace, type Pace } from '../../schema/src/client-kit/persist.ts';
 import { createTransport, type Transport } from '../../schema/src/client-kit/transport.ts';
 import { entryOf, feedItemOf } from '../../schema/src/client-kit/wire.ts';
 import { within } from './process.ts';
@@ -69,11 +71,12 @@ export interface FeedEvent {
   readonly cursor: string | null;
 }
 
-export interface Feed {
+/** What a subscription has brought, and more to come. */
+export interface Collected<T> {
   /** Everything that has come. */
-  readonly events: readonly FeedEvent[];
+  readonly events: readonly T[];
   /** Resolves when this holds; looked at after each event. */
-  until(holds: (events: readonly FeedEvent[]) => boolean, what: string): Promise<readonly FeedEvent[]>;
+  until(holds: (events: readonly T[]) => boolean, what: string): Promise<readonly T[]>;
   /** Resolves when it is over: with the failure, or null when the server completed it. */
   readonly ended: Promise<Failure | null>;
   stop(): void;
@@ -123,46 +126,37 @@ export interface Api {
   snapshot(workstreamId: string): Promise<Known>;
   /** The whole journal, read page by page from its end. */
   history(workstreamId: string): Promise<readonly Entry[]>;
-  /** Follows until the view holds, and answers it. Throws, with the last view, when it does not within `ms`. */
+  /** Follows, as long as it takes to reach the server, until the view holds; throws when it does not within `ms`. */
   waitFor(workstreamId: string, holds: (view: View) => boolean, what: string, ms?: number): Promise<Known>;
   waitForState(workstreamId: string, state: WorkstreamState): Promise<Known>;
   /** Questions to a person, once there are at least so many of them and they are durable: a pending one can vanish. */
   questions(workstreamId: string, atLeast?: number): Promise<readonly Question[]>;
   /** The feed as it comes, unfolded; `after: null` starts at the head. */
-  follow(workstreamId: string, after: string | null): Feed;
-  /** Changes of the list, as they come. */
-  followStates(): {
-    readonly items: readonly StateItem[];
-    until(holds: (items: readonly StateItem[]) => boolean, what: string): Promise<readonly StateItem[]>;
-    stop(): void;
-  };
+  follow(workstreamId: string, after: string | null): Collected<FeedEvent>;
+  /** Any subscription, given as text; each event is what came as `data`. */
+  subscribe<T>(document: string, variables?: Readonly<Record<string, unknown>>): Collected<T>;
   dispose(): void;
-}
-
-/** As `workstreamStates` sends it. */
-export interface StateItem {
-  readonly __typename: string;
-  readonly workstreams?: readonly {
-    readonly id: string;
-    readonly state: string;
-    readonly title: string;
-    readonly revision: number;
-  }[];
-  readonly workstream?: {
-    readonly id: string;
-    readonly state: string;
-    readonly title: string;
-    readonly revision: number;
-  };
 }
 
 const patienceMs = 40_000;
 const PAGE = 200;
 
+/** A test does not wait as long as a browser may. */
+export const hasty: Pace = {
+  ...realPace,
+  pause: (ms, signal) => realPace.pause(Math.min(ms, 50), signal),
+};
+
 export const newKey = (): string => crypto.randomUUID();
 
 export function createApi(url: string, token: string): Api {
   const transport = createTransport({ url: `${url}/graphql`, token });
+  /** For documents that the client kit does not know. */
+  const socket = createClient({
+    url: `${url.replace(/^http/, 'ws')}/graphql`,
+    connectionParams: { token },
+    retryAttempts: 0,
+  });
 
   async function request<T>(asked: Promise<Answer<T>>): Promise<T> {
     const answer = await asked;
@@ -233,7 +227,7 @@ export function createApi(url: string, token: string): Api {
     return { events, until, ended, stop };
   }
 
-  function follow(id: string, after: string | null): Feed {
+  function feed(id: string, after: string | null): Collected<FeedEvent> {
     return collect<FeedEvent>((push, end) =>
       transport.subscribe(
         feedSubscription,
@@ -255,46 +249,22 @@ export function createApi(url: string, token: string): Api {
     what: string,
     ms = patienceMs,
   ): Promise<Known> {
-    let known = await snapshot(id);
-    if (holds(known.view)) return known;
-    let release = (): void => undefined;
+    let last: Followed | null = null;
+    let stop = (): void => undefined;
     const come = new Promise<Known>((resolve, reject) => {
-      const subscribe = (): void => {
-        const feed = transport.subscribe(
-          feedSubscription,
-          { id, after: known.cursor },
-          {
-            next: ({ workstreamFeed }) => {
-              const event = feedItemOf(workstreamFeed);
-              if (!event) return;
-              const [after, then] = knownAfter(known, event.item, event.cursor);
-              known = after;
-              if (holds(known.view)) resolve(known);
-              else if (then.type !== 'continue') {
-                feed();
-                if (then.type === 'ended')
-                  reject(new Error(`The feed ended (${then.reason}) before: ${what}`));
-                else
-                  snapshot(id).then((fresh) => {
-                    known = fresh;
-                    if (holds(known.view)) resolve(known);
-                    else subscribe();
-                  }, reject);
-              }
-            },
-            end: (failure) => {
-              reject(new Error(`The feed ended (${failure?.message ?? 'completed'}) before: ${what}`));
-            },
-          },
-        );
-        release = feed;
-      };
-      subscribe();
+      const follower = follow({ transport, pace: hasty }, id, (followed) => {
+        last = followed;
+        const { known, connection } = followed;
+        if (known && holds(known.view)) resolve(known);
+        else if (connection.status === 'ENDED' || connection.status === 'SIGNED_OUT')
+          reject(new Error(`It is over (${connection.reason}) before: ${what}`));
+      });
+      stop = follower.stop;
     });
     try {
-      return await within(ms, () => `${what}; the view is ${JSON.stringify(known.view)}`, come);
+      return await within(ms, () => `${what}; known is ${JSON.stringify(last)}`, come);
     } finally {
-      release();
+      stop();
     }
   }
 
@@ -362,23 +332,28 @@ export function createApi(url: string, token: string): Api {
       );
       return durableQuestionsOf(known.view);
     },
-    follow,
-    followStates() {
-      const { events, until, stop } = collect<StateItem>((push, end) =>
-        transport.subscribe(
-          statesSubscription,
-          {},
+    follow: feed,
+    subscribe<T>(query: string, variables: Readonly<Record<string, unknown>> = {}) {
+      return collect<T>((push, end) =>
+        socket.subscribe<T>(
+          { query, variables },
           {
-            next: ({ workstreamStates }) => {
-              push(workstreamStates);
+            next: ({ data, errors }) => {
+              if (errors) end({ type: 'Network', message: JSON.stringify(errors) });
+              else if (data) push(data);
             },
-            end,
+            error: (error) => {
+              end({ type: 'Network', message: String(error) });
+            },
+            complete: () => {
+              end(null);
+            },
           },
         ),
       );
-      return { items: events, until, stop };
     },
     dispose: () => {
+      void socket.dispose();
       transport.dispose();
     },
   };

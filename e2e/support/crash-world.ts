@@ -9,9 +9,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Followed } from '../../schema/src/client-kit/followed.ts';
 import { follow } from '../../schema/src/client-kit/follow.ts';
-import { realPace } from '../../schema/src/client-kit/persist.ts';
 import type { Transport } from '../../schema/src/client-kit/transport.ts';
-import { newKey, RequestFailed, type Api, type Result } from './api.ts';
+import { hasty, newKey, RequestFailed, type Api, type Result } from './api.ts';
 import type { Random } from './random.ts';
 import { become, makePlace, removePlace, spawnWeir, type Weir, type WeirOptions } from './weir.ts';
 
@@ -105,10 +104,6 @@ export async function createCrashWorld(random: Random, options: WeirOptions): Pr
     onConnected: () => () => undefined,
     dispose: () => undefined,
   };
-  const pace = {
-    ...realPace,
-    pause: (ms: number, signal: AbortSignal) => realPace.pause(Math.min(ms, 50), signal),
-  };
 
   async function persist<R extends Result>(send: (api: Api) => Promise<R>): Promise<R> {
     for (;;) {
@@ -173,7 +168,7 @@ export async function createCrashWorld(random: Random, options: WeirOptions): Pr
       return result;
     },
     follow(workstreamId, observe) {
-      const follower = follow({ transport, pace }, workstreamId, observe);
+      const follower = follow({ transport, pace: hasty }, workstreamId, observe);
       followers.add(follower);
       return () => {
         followers.delete(follower);

@@ -1,0 +1,162 @@
+/**
+ * Owns: what a person sees of a conversation in a browser: an answer that comes, messages that wait, Stop, a page that
+ * is loaded anew, an endpoint that refuses. Does not own: approvals (`approvals.browser.test.ts`).
+ */
+import { expect, it } from 'vitest';
+import { lastMessage, type ChatBody } from '../../server/test/support/scripted-provider.ts';
+import { createBrowserWorld } from '../support/browser.ts';
+import {
+  answers,
+  button,
+  inState,
+  message,
+  messages,
+  misses,
+  queue,
+  reads,
+  say,
+  sees,
+} from '../support/page.ts';
+
+const world = createBrowserWorld();
+
+const said = (body: ChatBody): readonly unknown[] => body.messages.map((m) => m.content);
+
+it('shows an answer as it comes', async () => {
+  world.provider.script([{ stream: ['The first half, ', { gate: 'half' }, 'and the second.'] }]);
+  const { page } = await world.workstream('As it comes');
+  await sees(page.getByText('Nothing was said yet.'));
+  await say(page, 'Tell me something.');
+  await reads(answers(page), 'The first half,');
+  await inState(page, 'Thinking');
+  world.provider.release('half');
+  await reads(answers(page), 'The first half, and the second.');
+  await inState(page, 'Idle');
+  await misses(button(page, 'Stop'));
+});
+
+it('shows messages that wait while the agent is busy, and makes them part of the conversation in order (D-63)', async () => {
+  world.provider.script([
+    { stream: ['One moment. ', { gate: 'busy' }, 'Done.'] },
+    { stream: ['Both taken.'] },
+  ]);
+  const { page } = await world.workstream('Queue');
+  await say(page, 'Do the first thing.');
+  await reads(answers(page), 'One moment.');
+  await message(page).fill('Then the second.');
+  await button(page, 'Queue').click();
+  await reads(queue(page).getByRole('listitem'), 'Then the second.');
+  await say(page, 'And the third.');
+  await sees(queue(page).getByText('2 messages wait until this turn ends.'));
+  expect(await queue(page).getByRole('listitem').allInnerTexts()).toEqual([
+    'Then the second.',
+    'And the third.',
+  ]);
+  expect(await messages(page).count()).toBe(1);
+
+  world.provider.release('busy');
+  await reads(answers(page).nth(1), 'Both taken.');
+  await misses(queue(page));
+  await inState(page, 'Idle');
+  const order = await page.getByRole('article').allInnerTexts();
+  expect(
+    order.map(
+      (text) =>
+        text
+          .split('\n')
+          .filter((line) => line !== '')
+          .slice(-1)[0],
+    ),
+  ).toEqual(['Do the first thing.', 'One moment. Done.', 'And the third.', 'Both taken.']);
+  expect(said(world.provider.requests[1]!).slice(1)).toEqual([
+    'Do the first thing.',
+    'One moment. Done.',
+    'Then the second.\n\nAnd the third.',
+  ]);
+});
+
+it('stops in mid-stream, keeps what had come and says so, and holds the queue until it is resumed (D-65, D-63)', async () => {
+  world.provider.script([
+    { stream: ['As far as this ', { gate: 'never' }, 'and no further.'] },
+    { stream: ['I went on.'] },
+  ]);
+  const { page } = await world.workstream('Stop');
+  await say(page, 'Go on for ever.');
+  await reads(answers(page), 'As far as this');
+  await say(page, 'Something else, then.');
+  await sees(queue(page).getByText('One message waits until this turn ends.'));
+  await button(page, 'Stop').click();
+  await inState(page, 'Idle');
+  await world.provider.waitForAbort(1);
+  await reads(answers(page), 'As far as this Stopped here.');
+  await sees(queue(page).getByText('On hold:'));
+  expect(world.provider.requests).toHaveLength(1);
+
+  await button(queue(page), 'Resume').click();
+  await reads(answers(page).nth(1), 'I went on.');
+  await misses(queue(page));
+  await inState(page, 'Idle');
+  expect(said(world.provider.requests[1]!).slice(1)).toEqual([
+    'Go on for ever.',
+    expect.stringMatching(/^As far as this\s+\[The person stopped this answer here\.\]$/),
+    'Something else, then.',
+  ]);
+});
+
+it('stops with the Escape key', async () => {
+  world.provider.script([{ stream: ['Half a ', { gate: 'never' }] }]);
+  const { page } = await world.workstream('Escape');
+  await say(page, 'Go on.');
+  await reads(answers(page), 'Half a');
+  await page.keyboard.press('Escape');
+  await reads(answers(page), 'Half a Stopped here.');
+  await inState(page, 'Idle');
+});
+
+it('has the text intact after a reload in mid-stream, and goes on without a repeat (D-54)', async () => {
+  world.provider.script([
+    { stream: ['Some words, ', { gate: 'one' }, 'some more, ', { gate: 'two' }, 'the end.'] },
+  ]);
+  const { page } = await world.workstream('Reload');
+  await say(page, 'Talk.');
+  await reads(answers(page), 'Some words,');
+  await page.reload();
+  await reads(answers(page), 'Some words,');
+  world.provider.release('one');
+  await reads(answers(page), 'Some words, some more,');
+  await page.reload();
+  world.provider.release('two');
+  await reads(answers(page), 'Some words, some more, the end.');
+  await inState(page, 'Idle');
+  await page.reload();
+  await reads(answers(page), 'Some words, some more, the end.');
+  expect(await answers(page).count()).toBe(1);
+  expect(await messages(page).count()).toBe(1);
+  expect(world.provider.requests).toHaveLength(1);
+});
+
+it('keeps a message that is being written over a reload', async () => {
+  const { page } = await world.workstream('Draft');
+  await message(page).fill('Not sent yet');
+  await page.reload();
+  await sees(message(page));
+  expect(await message(page).inputValue()).toBe('Not sent yet');
+});
+
+it('says in a sentence what to do when the endpoint refuses the key, and takes the next message', async () => {
+  world.provider.script([
+    {
+      status: 401,
+      body: { error: { message: 'Incorrect API key provided.', type: 'invalid_request_error' } },
+    },
+    { when: (body) => lastMessage(body).content === 'And now?', stream: ['Now it works.'] },
+  ]);
+  const { page } = await world.workstream('Refused');
+  await say(page, 'Hello?');
+  await inState(page, 'Failed');
+  await sees(page.getByRole('alert').getByText(/refused the credentials.*; check OPENAI_API_KEY/));
+  await say(page, 'And now?');
+  await reads(answers(page), 'Now it works.');
+  await inState(page, 'Idle');
+  expect(await page.getByRole('alert').count()).toBe(0);
+});
