@@ -47,7 +47,7 @@ const LONGEST_PAUSE_MS = 15_000;
 /** So many attempts in a row may ask for another one at once without having come up. */
 const HASTE = 3;
 
-export const pauseAfter = (failures: number, random: number): number =>
+const pauseAfter = (failures: number, random: number): number =>
   Math.round(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS) * (0.75 + random / 4));
 
 /** Repeats `attempt` until it is over or stopped. An attempt calls `up` when it has what it came for. */

@@ -102,7 +102,8 @@ export function createTransport(options: TransportOptions): Transport {
 
     dispose() {
       listeners.clear();
-      void socket.dispose();
+      // Rejects when the socket could not be opened, of which every subscription was told.
+      Promise.resolve(socket.dispose()).catch(() => undefined);
     },
   };
 }

@@ -16,7 +16,6 @@ import type {
   Queue,
 } from '../projection/index.ts';
 import type {
-  cycleFields,
   entryFields,
   feedItemFields,
   projectionFields,
@@ -28,7 +27,6 @@ export type WireEntry = ResultOf<typeof entryFields>;
 export type WireFeedItem = ResultOf<typeof feedItemFields>;
 export type WireProjection = ResultOf<typeof projectionFields>;
 export type WireSnapshot = ResultOf<typeof snapshotFields>;
-export type WireCycle = ResultOf<typeof cycleFields>;
 /** A row of the list of workstreams. */
 export type WorkstreamSummary = ResultOf<typeof summaryFields>;
 

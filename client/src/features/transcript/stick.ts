@@ -13,8 +13,7 @@ export interface Place {
 /** So many pixels from the end still count as the end. */
 const NEAR = 48;
 
-export const atEnd = (place: Place): boolean =>
-  place.scrollHeight - place.scrollTop - place.clientHeight <= NEAR;
+const atEnd = (place: Place): boolean => place.scrollHeight - place.scrollTop - place.clientHeight <= NEAR;
 
 /** Whether to stay at the end after a scroll event; `lastTop` is where the one before it was. */
 export const sticksAfter = (sticks: boolean, lastTop: number, place: Place): boolean =>
