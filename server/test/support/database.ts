@@ -100,6 +100,7 @@ async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
     stop: async () => {
       await stop();
       rmSync(dataDir, { recursive: true, force: true });
+      rmSync(host, { recursive: true, force: true });
     },
   };
 }

@@ -38,7 +38,7 @@ export interface EmbeddedPostgres {
   };
   /** Process id of the server as it runs now. */
   pid(): number;
-  /** Fast shutdown, bounded to 9 s. Never rejects; again does no harm. */
+  /** Fast shutdown, bounded to 7 s. Never rejects; again does no harm. */
   stop(): Promise<void>;
 }
 
@@ -169,6 +169,11 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
   if (known.rowCount === 0) await client.query(`create database ${database}`);
 }
 
+async function endHeld({ client, postmaster }: Held): Promise<void> {
+  await end(client);
+  await endPostmaster(postmaster);
+}
+
 function supervise(cluster: Cluster, first: Held, progress: (line: string) => void): EmbeddedPostgres {
   let held = first;
   let stopping: Promise<void> | null = null;
@@ -181,8 +186,9 @@ function supervise(cluster: Cluster, first: Held, progress: (line: string) => vo
       progress('The embedded PostgreSQL went away; starting it again');
       const acquired = await acquire(cluster, progress);
       if (acquired.type === 'held') {
+        if (stopping) return endHeld(acquired.held);
         held = acquired.held;
-        if (!stopping) watch();
+        watch();
         return;
       }
       progress(acquired.message);
@@ -193,9 +199,8 @@ function supervise(cluster: Cluster, first: Held, progress: (line: string) => vo
   }
 
   async function stop(): Promise<void> {
-    await Promise.race([reviving, delay(2_000)]);
-    await end(held.client);
-    await endPostmaster(held.postmaster);
+    await Promise.race([reviving, delay(1_000, undefined, { ref: false })]);
+    await endHeld(held);
   }
 
   watch();

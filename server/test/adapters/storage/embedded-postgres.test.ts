@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   mkdirSync,
@@ -33,6 +34,8 @@ function dataFolder(mode = 0o711): string {
   cleanUps.push(async () => {
     const pid = serverPid(dir);
     if (pid) await killed(pid);
+    const name = `weir-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`;
+    rmSync(join(tmpdir(), name), { recursive: true, force: true });
     rmSync(parent, { recursive: true, force: true });
   });
   return dir;

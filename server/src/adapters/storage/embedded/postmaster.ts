@@ -99,12 +99,12 @@ export async function launchPostmaster(
   }
 }
 
-/** Ends it: fast (open transactions roll back), then at once, then by force. Resolves after at most 9 s. */
+/** Ends it: fast (open transactions roll back), then at once, then by force. Resolves after at most 6 s. */
 export async function endPostmaster(postmaster: Postmaster): Promise<void> {
   for (const [signal, patienceMs] of [
-    ['SIGINT', 5_000],
-    ['SIGQUIT', 3_000],
-    ['SIGKILL', 1_000],
+    ['SIGINT', 4_000],
+    ['SIGQUIT', 1_500],
+    ['SIGKILL', 500],
   ] as const) {
     if (!isRunning(postmaster.identity)) return;
     try {
