@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { laws } from './support/laws.ts';
 import { life, live } from './support/moves.ts';
 
-const numRuns = Number(process.env['LAW_RUNS'] ?? 100);
+const numRuns = Number(process.env['LAW_RUNS'] ?? 75);
 
 describe('in any life of a workstream', { timeout: 120_000 }, () => {
   it.each(Object.entries(laws))('%s', (_, watch) => {

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { all, callIds, kinds, last, outcome, queued, results, said, shows } from './support/telling.ts';
-import { createWorld, type World } from './support/world.ts';
+import { createWorld, prepared, type World } from './support/world.ts';
 
 function asking(): World {
   const w = createWorld();
@@ -163,6 +163,25 @@ describe('Stop while tools are under way', () => {
     expect(results(w)).toEqual(['CANCELED NONE']);
     w.store();
     expect(w.running).toEqual([]);
+  });
+
+  it('begins nothing of what is only now prepared, while a neighbour is waited for (I31)', () => {
+    const w = asking();
+    w.declare('read_file', 'shell', 'write_file');
+    const [read, shell, write] = callIds(w) as [string, string, string];
+    w.store();
+    const { stamp } = w.preparing[0]!;
+    const tell = (callId: string, kind: 'read' | 'write') =>
+      w.tell(stamp, { type: 'callsPrepared', calls: [{ callId, prepared: prepared(kind, callId) }] });
+    tell(read, 'read');
+    w.store();
+    w.stop();
+    const { state } = w;
+    tell(shell, 'read');
+    tell(write, 'write');
+    expect(w.state).toEqual(state);
+    w.end(read);
+    expect(results(w)).toEqual(['CANCELED COMMITTED', 'CANCELED NONE', 'CANCELED NONE']);
   });
 
   it('keeps the results that were seen before it', () => {
