@@ -31,13 +31,8 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
     process.exit(1);
   }
   const { server } = started;
-  for (const warning of server.warnings) print(`Warning: ${warning}`);
-  print(`Model: ${server.model}`);
-  print('');
-  print(`Weir is running. Open this link to sign in (it works once):`);
-  print(`  ${await server.issueLink()}`);
-  print('Ctrl-C stops it; everything is kept.');
 
+  // First of all: who reads the link may at once send a signal.
   let stopping = false;
   const stop = (code: number): void => {
     if (stopping) return;
@@ -65,4 +60,17 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
     );
     stop(1);
   });
+
+  const link = await server.issueLink().catch((error: unknown) => {
+    // Told to stop before it could say that it runs.
+    if (stopping) return null;
+    throw error;
+  });
+  if (link === null) return;
+  for (const warning of server.warnings) print(`Warning: ${warning}`);
+  print(`Model: ${server.model}`);
+  print('');
+  print('Weir is running. Open this link to sign in (it works once):');
+  print(`  ${link}`);
+  print('Ctrl-C stops it; everything is kept.');
 }
