@@ -67,7 +67,7 @@ export async function* follow(
     if (signal.aborted) return;
     const sight = await see(deps, workstreamId);
     if (!sight) {
-      yield ended('There is no such workstream.');
+      yield ended('WORKSTREAM_NOT_FOUND');
       return;
     }
     const start = await startAt(deps, workstreamId, sight, after);
