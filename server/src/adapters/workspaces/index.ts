@@ -21,8 +21,13 @@ export async function createWorkspaces(options: {
       }
       if (asked.includes('\0'))
         return { type: 'refused', problem: 'The workspace path has a NUL character.' };
-      const first = roots[0] ?? '/';
-      const wanted = isAbsolute(asked) ? resolve(asked) : resolve(first, asked);
+      // Relative to what would be a guess, and "" would choose a whole root.
+      if (!isAbsolute(asked))
+        return {
+          type: 'refused',
+          problem: `Give the whole path of the folder, under ${roots.join(' or ')}.`,
+        };
+      const wanted = resolve(asked);
       const path = await realpath(wanted).catch(() => null);
       if (path === null)
         return {
