@@ -128,6 +128,7 @@ export interface Api {
   history(workstreamId: string): Promise<readonly Entry[]>;
   /** Follows, as long as it takes to reach the server, until the view holds; throws when it does not within `ms`. */
   waitFor(workstreamId: string, holds: (view: View) => boolean, what: string, ms?: number): Promise<Known>;
+  /** Waits until it is in this state, and all that has led there is durable. */
   waitForState(workstreamId: string, state: WorkstreamState): Promise<Known>;
   /** Questions to a person, once there are at least so many of them and they are durable: a pending one can vanish. */
   questions(workstreamId: string, atLeast?: number): Promise<readonly Question[]>;
@@ -138,7 +139,7 @@ export interface Api {
   dispose(): void;
 }
 
-const patienceMs = 40_000;
+const patienceMs = 25_000;
 const PAGE = 200;
 
 /** A test does not wait as long as a browser may. */
@@ -323,7 +324,11 @@ export function createApi(url: string, token: string): Api {
     history,
     waitFor,
     waitForState: (id, state) =>
-      waitFor(id, (view) => stateOf(view.projection) === state, `state ${state} of ${id}`),
+      waitFor(
+        id,
+        (view) => stateOf(view.base) === state && view.pending.length === 0,
+        `state ${state} of ${id}`,
+      ),
     async questions(id, atLeast = 1) {
       const known = await waitFor(
         id,
