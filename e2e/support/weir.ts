@@ -157,7 +157,7 @@ export async function removePlace(place: Place): Promise<void> {
 /** Pid of the embedded database server of this place, while there is one. */
 export function embeddedServerOf(place: Place): number | null {
   try {
-    const text = readFileSync(join(place.data, 'postgres/postgres/postmaster.pid'), 'utf8');
+    const text = readFileSync(join(place.data, 'postgres/postmaster.pid'), 'utf8');
     const pid = Number(text.split('\n')[0]);
     return pid > 1 && signal(pid, 0) ? pid : null;
   } catch {

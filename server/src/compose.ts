@@ -60,9 +60,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   mkdirSync(config.dataDir, { recursive: true });
 
   const opened = await openStorage({
-    ...(config.databaseUrl === null
-      ? { dataDir: join(config.dataDir, 'postgres') }
-      : { databaseUrl: config.databaseUrl }),
+    ...(config.databaseUrl === null ? { dataDir: config.dataDir } : { databaseUrl: config.databaseUrl }),
     progress: tell,
   });
   if (opened.type === 'refused') return opened;
@@ -143,6 +141,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     session,
     clock,
     log,
+    canBeTakenOver: !storage.exclusive,
     onLost() {
       registry.deposeAll();
       lose();

@@ -10,13 +10,17 @@ let renewals: number[];
 let loseConnection: () => void;
 let losses: number;
 let round: Round;
+let session: Session;
+
+const quiet = () => undefined;
+const log = { info: quiet, warn: quiet, error: quiet };
 
 const away = () => Promise.reject(new StorageUnavailableError('away'));
 
 beforeEach(() => {
   clock = createTestClock(0);
   [renewals, losses, answer] = [[], 0, async () => true];
-  const session: Session = {
+  session = {
     id: 'session',
     nodeId: 'node',
     renew() {
@@ -26,9 +30,7 @@ beforeEach(() => {
     end: async () => undefined,
     onLost: (callback) => void (loseConnection = callback),
   };
-  const quiet = () => undefined;
-  const log = { info: quiet, warn: quiet, error: quiet };
-  round = createHeartbeat({ session, clock, log, onLost: () => void (losses += 1) });
+  round = createHeartbeat({ session, clock, log, canBeTakenOver: true, onLost: () => void (losses += 1) });
   round.run();
 });
 
@@ -67,6 +69,15 @@ describe('The heartbeat', () => {
     await clock.advance(60_000);
     expect(losses).toBe(1);
     expect(clock.pending).toBe(0);
+  });
+
+  it('outwaits a database that only this process can reach, however long it is away (D-50)', async () => {
+    round.stop();
+    answer = away;
+    const alone = { session, clock, log, canBeTakenOver: false, onLost: () => void (losses += 1) };
+    createHeartbeat(alone).run();
+    await clock.advance(3_600_000);
+    expect([renewals.length, losses]).toEqual([720, 0]);
   });
 
   it('counts the term from the last renewal that was answered', async () => {

@@ -428,6 +428,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     describe: () => Promise.resolve('memory'),
     close: () => Promise.resolve(),
 
+    exclusive: false,
     goAway: () => void (away = true),
     comeBack: () => void (away = false),
     loseAnswers: (count = 1) => void (lost = count),

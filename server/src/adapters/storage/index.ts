@@ -23,6 +23,8 @@ export interface Storage {
   readonly catalog: Catalog;
   readonly reservations: Reservations;
   readonly tokens: TokenStore;
+  /** True when only this process can reach the database: nobody can take a workstream over. */
+  readonly exclusive: boolean;
   /** For people, for example "PostgreSQL 18.4 (embedded)". Never the address or a credential. */
   describe(): Promise<string>;
   /** Closes connections, then stops the embedded server. Bounded to about 10 s; never rejects; again does no harm. */
@@ -50,6 +52,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
     return opened;
   }
   const { orm, version } = opened;
+  const exclusive = kind !== '';
   let closing: Promise<void> | null = null;
   const close = async () => {
     // A statement that still runs is not waited for long: the server rolls it back.
@@ -60,7 +63,8 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
     type: 'opened',
     storage: {
       journal: createJournal(orm),
-      sessions: createSessions(connection),
+      sessions: createSessions(connection, { exclusive }),
+      exclusive,
       ownership: createOwnership(orm),
       catalog: createCatalog(orm),
       reservations: createReservations(orm),

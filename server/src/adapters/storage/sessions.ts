@@ -3,7 +3,8 @@
  * named by the node id, held by a connection of its own (D-100).
  *
  * Invariants: at most one live process per node id holds the lock; who gets it ends its predecessor's session at
- * once; a session that ended or whose term is over never comes back.
+ * once; a session that ended never comes back, nor does one whose term is over, unless nobody else could have come
+ * meanwhile.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,7 +18,11 @@ const lockPatienceMs = 2_000;
 const queryTimeoutMs = 5_000;
 const term = `interval '${sessionTermMs} milliseconds'`;
 
-export function createSessions(connection: Connection): Sessions {
+/** `exclusive`: no other process can reach this database, so that a term that is over means nobody else. */
+export function createSessions(
+  connection: Connection,
+  { exclusive }: { readonly exclusive: boolean },
+): Sessions {
   return {
     begin: (nodeId, host) =>
       available(async () => {
@@ -25,7 +30,7 @@ export function createSessions(connection: Connection): Sessions {
         if (!client) return { type: 'busy' };
         try {
           const id = await beginSession(client, nodeId, host);
-          return { type: 'begun', session: createSession(connection, client, { id, nodeId }) };
+          return { type: 'begun', session: createSession(connection, client, { id, nodeId, exclusive }) };
         } catch (error) {
           await closeClient(client);
           throw error;
@@ -37,7 +42,7 @@ export function createSessions(connection: Connection): Sessions {
 function createSession(
   connection: Connection,
   first: pg.Client,
-  { id, nodeId }: { readonly id: string; readonly nodeId: string },
+  { id, nodeId, exclusive }: { readonly id: string; readonly nodeId: string; readonly exclusive: boolean },
 ): Session {
   let client: pg.Client | null = null;
   let lost = false;
@@ -84,8 +89,8 @@ function createSession(
         try {
           const renewed = await holder.query(
             `update node_session set heartbeat_at = clock_timestamp(), expires_at = clock_timestamp() + ${term}
-             where id = $1 and ended_at is null and expires_at > clock_timestamp()`,
-            [id],
+             where id = $1 and ended_at is null and ($2 or expires_at > clock_timestamp())`,
+            [id, exclusive],
           );
           return renewed.rowCount === 1;
         } catch (error) {

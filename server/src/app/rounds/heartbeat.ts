@@ -16,6 +16,8 @@ export function createHeartbeat(deps: {
   readonly session: Session;
   readonly clock: Clock;
   readonly log: Log;
+  /** False when no other process can reach the database: then being cut off from it loses nothing to anybody. */
+  readonly canBeTakenOver: boolean;
   onLost(): void;
 }): Round {
   const { session, clock, log } = deps;
@@ -39,6 +41,7 @@ export function createHeartbeat(deps: {
   /** The term runs from the moment a renewal was asked for; an answer that never comes does not prolong it. */
   function renewedAt(asked: number): void {
     cancelDeadline();
+    if (!deps.canBeTakenOver) return;
     cancelDeadline = clock.after(asked + sessionTermMs - clock.now(), () =>
       lose('the heartbeat could not be written within its term'),
     );

@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
+import { connectionOf } from '../../../src/adapters/storage/orm.ts';
+import { createSessions } from '../../../src/adapters/storage/sessions.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import {
@@ -77,6 +79,19 @@ describe('A session', () => {
     const session = await beginSession(here);
     await expire(session);
     expect(await session.renew()).toBe(false);
+  });
+
+  it('outlives its term where nobody else can come: a machine that slept is not another owner', async () => {
+    const parsed = connectionOf(database.url);
+    if (parsed.type !== 'connection') throw new Error('the test database has an address');
+    const sessions = createSessions(parsed.connection, { exclusive: true });
+    const begun = await sessions.begin(randomId(), 'here');
+    if (begun.type !== 'begun') throw new Error('the lock is free');
+    onTestFinished(() => begun.session.end());
+    await expire(begun.session);
+    expect(await begun.session.renew()).toBe(true);
+    await database.sql('update node_session set ended_at = now() where id = $1', [begun.session.id]);
+    expect(await begun.session.renew()).toBe(false);
   });
 
   it('has a term of 20 s from each heartbeat', async () => {
