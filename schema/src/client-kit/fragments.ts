@@ -77,6 +77,7 @@ const queueFields = graphql(
       items {
         id
         text
+        afterStop
         at
         author {
           ...AuthorFields

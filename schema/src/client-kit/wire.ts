@@ -80,7 +80,7 @@ function bodyOf(wire: WireEntry): EntryBody {
     case 'ApprovalEntry':
       return { kind: 'APPROVAL', cycle: wire.cycle };
     case 'QueueEntry':
-      return { kind: 'QUEUE', queue: queueOf(wire.queue) };
+      return { kind: 'QUEUE', queue: wire.queue };
     case 'RecoveryEntry':
       return { kind: 'RECOVERY', reason: wire.reason, message: wire.message };
     default:
@@ -88,13 +88,7 @@ function bodyOf(wire: WireEntry): EntryBody {
   }
 }
 
-/** The wire does not tell whether a queued message was sent after a stop; nothing that is shown depends on it. */
-const queueOf = (wire: WireQueue): Queue => ({
-  held: wire.held,
-  items: wire.items.map((item) => ({ ...item, afterStop: false })),
-});
-
-export const projectionOf = (wire: WireProjection): Projection => ({ ...wire, queue: queueOf(wire.queue) });
+export const projectionOf = (wire: WireProjection): Projection => wire;
 
 export function persistenceOf(wire: WirePersistence): Persistence {
   switch (wire.status) {
