@@ -7,16 +7,19 @@
  */
 import type { Viewer } from 'schema/model';
 import type { Durability } from 'schema/outcome';
-import type { Command } from '../../core/inputs.ts';
+import type { Command, CommandKey } from '../../core/inputs.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../../core/refusals.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Journal, Receipt } from '../../ports/journal.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import type { Landing } from '../actor/actor.ts';
+import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import type { Actor, Landing } from '../actor/actor.ts';
 import type { LoadRefusal, Registry } from '../actor/registry.ts';
 
 /** How long a mutation waits for the database before it answers PENDING, milliseconds (D-61). */
 const pendingAfterMs = 5_000;
+/** How long Stop waits for the database to say whether it was done before, milliseconds. */
+const stopWaitMs = 500;
 
 export interface CommandDeps {
   readonly registry: Registry;
@@ -45,23 +48,15 @@ export async function runCommand(
 ): Promise<CommandOutcome> {
   const loading = await deps.registry.load(input.workstreamId);
   if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
+  const { actor } = loading;
   const key = {
     scope: `${by.id}/${input.workstreamId}`,
     key: input.key,
     inputHash: inputHash(deps.secrets, command.type, { ...input }),
   };
-  let receipt: Receipt | null;
-  try {
-    receipt = await deps.journal.findReceipt(key.scope, key.key);
-  } catch {
-    return { type: 'refused', refusal: { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' } };
-  }
-  if (receipt)
-    return receipt.inputHash === key.inputHash
-      ? { type: 'accepted', acceptance: receipt.outcome as unknown as Acceptance, durability: 'DURABLE' }
-      : { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) };
-
-  const asked = loading.actor.ask({ id: by.id, name: by.name }, key, command);
+  const place = await placeOf(deps, actor, key, command);
+  if (place.type === 'recorded') return place.outcome;
+  const asked = actor.ask({ id: by.id, name: by.name }, place.key, command);
   if (asked.type === 'ended') return { type: 'refused', refusal: landingRefusal(asked.landing) };
   if (asked.type === 'refused') return { type: 'refused', refusal: asked.reply.refusal };
   const landing = await within(deps.clock, pendingAfterMs, asked.landed);
@@ -69,6 +64,54 @@ export async function runCommand(
   if (landing === 'durable') return { type: 'accepted', acceptance, durability: 'DURABLE' };
   if (landing === null) return { type: 'accepted', acceptance, durability: 'PENDING' };
   return { type: 'refused', refusal: landingRefusal(landing) };
+}
+
+type Place =
+  | { readonly type: 'recorded'; readonly outcome: CommandOutcome }
+  | { readonly type: 'open'; readonly key: CommandKey };
+
+/** The answer recorded under this key, or the key under which the actor is to be asked. */
+async function placeOf(deps: CommandDeps, actor: Actor, key: CommandKey, command: Command): Promise<Place> {
+  // What this epoch took is in the actor's state: a second copy joins the first, with or without a database.
+  if (knows(actor, key)) return { type: 'open', key };
+  const isStop = command.type === 'stop';
+  const unseen = { ...key, key: `${key.key}.unseen` };
+  if (isStop && knows(actor, unseen)) return { type: 'open', key: unseen };
+  const found = await lookUp(deps, isStop ? [key, unseen] : [key], isStop ? stopWaitMs : pendingAfterMs);
+  if (found === 'unanswered') {
+    // Stop always gets through, whether or not the database answers (D-1): it begins nothing, and doing it again does
+    // no harm. Its own place in the receipts cannot meet one recorded under the key by an earlier epoch.
+    return isStop
+      ? { type: 'open', key: unseen }
+      : recorded({ type: 'refused', refusal: { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' } });
+  }
+  if (!found) return { type: 'open', key };
+  return recorded(
+    found.inputHash === key.inputHash
+      ? { type: 'accepted', acceptance: found.outcome as unknown as Acceptance, durability: 'DURABLE' }
+      : { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) },
+  );
+}
+
+const recorded = (outcome: CommandOutcome): Place => ({ type: 'recorded', outcome });
+
+const knows = (actor: Actor, { scope, key }: CommandKey): boolean =>
+  [...actor.state().receipts.values()].some((receipt) => receipt.key === key && receipt.scope === scope);
+
+/** The first receipt that is stored under one of the keys. */
+async function lookUp(
+  deps: CommandDeps,
+  keys: readonly CommandKey[],
+  withinMs: number,
+): Promise<Receipt | null | 'unanswered'> {
+  const looking = Promise.all(keys.map(({ scope, key }) => deps.journal.findReceipt(scope, key)))
+    .then((all) => ({ receipt: all.find((receipt) => receipt !== null) ?? null }))
+    .catch((error: unknown) => {
+      if (error instanceof StorageUnavailableError) return null;
+      throw error;
+    });
+  const answered = await within(deps.clock, withinMs, looking);
+  return answered ? answered.receipt : 'unanswered';
 }
 
 function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | LoadRefusal {
