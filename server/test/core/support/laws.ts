@@ -16,6 +16,7 @@ import {
 import assert from 'node:assert/strict';
 import { lower } from '../../../src/core/conversation/lower.ts';
 import type { Effect } from '../../../src/core/effects.ts';
+import type { Input, World as Event } from '../../../src/core/inputs.ts';
 import { step, type Reply, type Step } from '../../../src/core/step.ts';
 import type { State } from '../../../src/core/workstream/state.ts';
 import type { Moment, Watcher, World } from './world.ts';
@@ -302,12 +303,11 @@ export const laws: Laws = {
     const hashes = new Map<string, string>();
     return {
       onStep: ({ before, world, timed: { input }, step: { effects } }) => {
-        if (input.type === 'world' && input.event.type === 'callsPrepared') {
-          const { epoch, generation } = input.stamp;
-          const current = epoch === before.epoch && generation === before.projection.turn?.generation;
-          for (const { callId, prepared } of current ? input.event.calls : []) {
+        const event = heard(before, input);
+        if (event?.type === 'callsPrepared') {
+          for (const { callId, prepared } of event.calls) {
             // The first answer under a claim is the one that counts.
-            const once = `${epoch} ${generation} ${callId}`;
+            const once = `${before.epoch} ${before.projection.generation} ${callId}`;
             if (answered.has(once)) continue;
             answered.add(once);
             if (prepared.type === 'ready' && prepared.access !== 'READ')
@@ -421,13 +421,9 @@ export const laws: Laws = {
       const begun = new Set<string>();
       const saidNone = new Set<string>();
       return {
-        onStep: ({ world, timed: { input }, step: { entries, effects } }) => {
-          if (
-            input.type === 'world' &&
-            input.event.type === 'toolEnded' &&
-            input.event.result.effect === 'NONE'
-          )
-            saidNone.add(input.event.callId);
+        onStep: ({ before, world, timed: { input }, step: { entries, effects } }) => {
+          const event = heard(before, input);
+          if (event?.type === 'toolEnded' && event.result.effect === 'NONE') saidNone.add(event.callId);
           for (const entry of entries) {
             const result =
               entry.kind === 'TOOL' ? entry : entry.kind === 'TOOL_SETTLED' ? entry.result : null;
@@ -448,10 +444,10 @@ export const laws: Laws = {
       const tools = new Map<string, string>();
       let model: string | null = null;
       return {
-        onStep: ({ timed: { input }, step: { entries, effects, state } }) => {
-          if (input.type === 'world' && input.event.type === 'toolEnded') tools.delete(input.event.callId);
-          if (input.type === 'world' && input.event.type === 'modelEnded' && input.event.messageId === model)
-            model = null;
+        onStep: ({ before, timed: { input }, step: { entries, effects, state } }) => {
+          const event = heard(before, input);
+          if (event?.type === 'toolEnded') tools.delete(event.callId);
+          if (event?.type === 'modelEnded' && event.messageId === model) model = null;
           for (const { turn } of turnEntries(entries)) {
             if (!turn.outcome) continue;
             if (turn.outcome.type === 'CANCELED') {
@@ -528,6 +524,16 @@ const begins = (entry: Entry): boolean =>
   entry.kind === 'TOOL_STARTED' ||
   entry.kind === 'ASSISTANT' ||
   (entry.kind === 'APPROVAL' && entry.cycle.status === 'OPEN');
+
+/** The event, if it was told under the claim of the live turn: what anybody else says is not believed. */
+function heard(before: State, input: Input): Event | null {
+  if (input.type !== 'world') return null;
+  const { epoch, generation } = input.stamp;
+  const { turn } = before.projection;
+  return epoch === before.epoch && turn && !isSettled(turn) && generation === turn.generation
+    ? input.event
+    : null;
+}
 
 function nothingHappened(before: State, taken: Step): void {
   assert.deepEqual(taken.state, before);
