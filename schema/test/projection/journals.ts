@@ -68,7 +68,7 @@ export const ended = (callId: string): EntryBody => ({
 });
 export const answered = (callId: string): EntryBody => ({ kind: 'TOOL', callId, name: 'tool', ...ok });
 
-export const cycle = (status: ApprovalCycle['status'], ...callIds: readonly string[]): ApprovalCycle => ({
+const cycle = (status: ApprovalCycle['status'], ...callIds: readonly string[]): ApprovalCycle => ({
   id: 'c1',
   kind: 'TOOLS',
   turnId: 't1',
@@ -93,7 +93,7 @@ export const asked = (status: ApprovalCycle['status'], ...callIds: readonly stri
 const callId = fc.constantFrom('a', 'b', 'c');
 
 /** Any entry of the vocabulary. */
-export const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
+const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
   fc.constantFrom<EntryBody>(
     open,
     { kind: 'LIFECYCLE', lifecycle: 'CLOSED' },

@@ -16,7 +16,7 @@ import { askModel } from './model-call.ts';
 import { finishStop } from './stop.ts';
 
 /** Calls of one turn that may run at the same time (D-34). */
-export const slots = 4;
+const slots = 4;
 
 export interface Prepared {
   readonly callId: string;

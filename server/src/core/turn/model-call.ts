@@ -6,7 +6,7 @@ import type { ModelFault } from '../conversation/message.ts';
 import { mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 
 /** Attempts at one answer, the first included (D-37). */
-export const maxAttempts = 4;
+const maxAttempts = 4;
 /** Milliseconds before the second, third and fourth attempt (D-37). */
 const backoffMs: readonly number[] = [1_000, 2_000, 4_000];
 /** The longest wait a provider may ask for, milliseconds (D-37). */

@@ -20,7 +20,7 @@ import { finishStop } from './stop.ts';
 import { transition } from './transitions.ts';
 
 /** Recoveries in a row of a working turn that end it (D-71). */
-export const maxRecoveries = 3;
+const maxRecoveries = 3;
 
 export function recover(draft: StepDraft): StepDraft {
   const { projection } = draft.state;

@@ -10,7 +10,7 @@ import { mayHaveBegun, settleTurn, supersedeCycles } from './settle.ts';
 import { transition } from './transitions.ts';
 
 /** How long a stopped turn waits for its work to be confirmed ended, milliseconds (D-65). */
-export const stopTermMs = 10_000;
+const stopTermMs = 10_000;
 
 /** Sets the latch; a turn that is stopping already goes on stopping. */
 export function stopTurn(draft: StepDraft): StepDraft {

@@ -14,7 +14,6 @@ import {
   type Projection,
   type Turn,
 } from 'schema/projection';
-import type { PreparedCall } from '../approvals/prepared.ts';
 import type { Deed } from '../effects.ts';
 import type { Receipt } from '../journal/receipt.ts';
 
@@ -93,7 +92,3 @@ export function loadedState(loaded: {
 export const isLatched = (turn: Turn | null): boolean => turn?.phase === 'INTERRUPTING';
 
 export const liveTurnOf = (state: State): Turn | null => liveTurn(state.projection);
-
-/** Prepared data of an allowed call. */
-export const basisOf = (prepared: PreparedCall): string | null =>
-  prepared.type === 'ready' ? prepared.basis : null;

@@ -19,7 +19,7 @@ import type { Effect } from '../../../src/core/effects.ts';
 import type { Input, World as Event } from '../../../src/core/inputs.ts';
 import { step, type Reply, type Step } from '../../../src/core/step.ts';
 import type { State } from '../../../src/core/workstream/state.ts';
-import type { Moment, Watcher, World } from './world.ts';
+import type { Watcher, World } from './world.ts';
 
 /** A sentence, and how to watch one life for it. */
 export type Laws = Readonly<Record<string, () => Watcher>>;
@@ -561,25 +561,4 @@ function wellPaired(conversation: readonly Entry[]): void {
     if (message.role === 'assistant') waiting = message.calls.map((c) => c.callId);
   }
   assert.deepEqual(waiting, [], 'a call without a result');
-}
-
-/** Checks every law over one life; the first that breaks is named. */
-export function watchAll(): readonly Watcher[] {
-  return Object.entries(laws).map(([name, watch]) => {
-    const watcher = watch();
-    const named =
-      <A>(f: ((a: A) => void) | undefined) =>
-      (a: A): void => {
-        try {
-          f?.(a);
-        } catch (cause) {
-          throw new Error(`Broken: ${name}`, { cause });
-        }
-      };
-    return {
-      onStep: named<Moment>(watcher.onStep),
-      onCrash: named<World>(watcher.onCrash),
-      onEnd: named<World>(watcher.onEnd),
-    };
-  });
 }

@@ -426,7 +426,7 @@ export function prepared(kind: PreparedKind, callId: string): PreparedCall {
 }
 
 /** The entries a created workstream begins with. */
-export function opening(): readonly Entry[] {
+function opening(): readonly Entry[] {
   return [
     place(1, {
       kind: 'CONFIGURATION',
@@ -466,7 +466,7 @@ function must<T>(found: T | undefined, what: string): T {
 }
 
 /** Freezes all the way down, so that a step that changes what it was given throws. Skips what is frozen already. */
-export function freeze<T>(value: T): T {
+function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   for (const part of Object.values(value)) freeze(part);
