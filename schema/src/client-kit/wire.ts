@@ -6,15 +6,7 @@
  * revision goes on (D-58), and an unknown feed item is skipped.
  */
 import type { ResultOf } from 'gql.tada';
-import type {
-  Entry,
-  EntryBody,
-  FeedItem,
-  Overlay,
-  Persistence,
-  Projection,
-  Queue,
-} from '../projection/index.ts';
+import type { Entry, EntryBody, FeedItem, Overlay, Persistence, Projection } from '../projection/index.ts';
 import type {
   entryFields,
   feedItemFields,
@@ -30,7 +22,6 @@ export type WireSnapshot = ResultOf<typeof snapshotFields>;
 /** A row of the list of workstreams. */
 export type WorkstreamSummary = ResultOf<typeof summaryFields>;
 
-type WireQueue = WireProjection['queue'];
 type WirePersistence = WireSnapshot['persistence'];
 
 export function entryOf(wire: WireEntry): Entry {

@@ -15,13 +15,13 @@ export interface DiscoveredEndpoint {
   readonly models: readonly string[];
 }
 
-export interface LocalServer {
+interface LocalServer {
   readonly name: string;
   readonly port: number;
 }
 
 /** Usual ports, in order of preference. */
-export const localServers: readonly LocalServer[] = [
+const localServers: readonly LocalServer[] = [
   { name: 'Ollama', port: 11434 },
   { name: 'LM Studio', port: 1234 },
   { name: 'llama.cpp', port: 8080 },

@@ -13,7 +13,7 @@ import { parseEndpoint } from './endpoint.ts';
 import { createFault } from './faults.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 
-export { findLocalEndpoint, localServers, type DiscoveredEndpoint, type LocalServer } from './discover.ts';
+export { findLocalEndpoint, type DiscoveredEndpoint } from './discover.ts';
 
 /** OPENAI_API_KEY, OPENAI_BASE_URL, WEIR_MODEL. */
 export interface ModelConfig {

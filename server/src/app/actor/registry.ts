@@ -9,13 +9,10 @@
 import { liveTurn } from 'schema/projection';
 import type { CoreRefusal } from '../../core/refusals.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Ownership, LoadedWorkstream } from '../../ports/ownership.ts';
+import { failedLoadsBeforeQuarantine, type LoadedWorkstream, type Ownership } from '../../ports/ownership.ts';
 import type { Processes } from '../../ports/processes.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import { createActor, type Actor, type ActorDeps } from './actor.ts';
-
-/** Loads or steps in a row that may throw, without the workstream coming to rest between them (D-71). */
-export const maxFailedLoads = 3;
 
 export type LoadRefusal =
   | Extract<CoreRefusal, { code: 'WORKSTREAM_NOT_FOUND' }>
@@ -138,7 +135,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   async function carryOn(id: string, ended: Actor, bug: string): Promise<void> {
     try {
       const count = await failed(id, bug);
-      if (count < maxFailedLoads && liveTurn(ended.state().projection)) await recover(id);
+      if (count < failedLoadsBeforeQuarantine && liveTurn(ended.state().projection)) await recover(id);
     } catch (error) {
       deps.log.warn({ workstream: id, error: messageOf(error) }, 'a failure could not be recorded');
     }
@@ -146,7 +143,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
 
   async function recover(id: string): Promise<Loading> {
     let loading = await load(id);
-    for (let again = 1; again < maxFailedLoads; again += 1) {
+    for (let again = 1; again < failedLoadsBeforeQuarantine; again += 1) {
       if (loading.type === 'loaded' || loading.code !== 'OWNER_LOST') break;
       loading = await load(id);
     }
@@ -168,7 +165,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   /** Counts it; answers how many in a row. */
   async function failed(id: string, reason: string): Promise<number> {
     const count = await deps.ownership.recordFailedLoad(id, reason);
-    const level = count >= maxFailedLoads ? 'is quarantined' : 'failed to run';
+    const level = count >= failedLoadsBeforeQuarantine ? 'is quarantined' : 'failed to run';
     deps.log.error({ workstream: id, reason, count }, `a workstream ${level}`);
     return count;
   }

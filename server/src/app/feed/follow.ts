@@ -19,7 +19,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Registry } from '../actor/registry.ts';
 import type { Hub } from './hub.ts';
-import { createSubscription, type Subscription } from './subscription.ts';
+import { createSubscription } from './subscription.ts';
 
 /** Entries a subscriber may be behind before a snapshot is cheaper (D-55). */
 const maxBehind = 2_000;

@@ -19,7 +19,7 @@ import { refusalView } from '../views/refusals.ts';
 import { runCommand, type CommandDeps, type CommandOutcome } from './command.ts';
 
 /** Longest message, bytes of UTF-8. */
-export const maxTextBytes = 1_000_000;
+const maxTextBytes = 1_000_000;
 /** Longest feedback, UTF-16 code units. */
 const maxFeedback = 10_000;
 

@@ -2,7 +2,7 @@
  * Owns: what a refusal says to a person: what is wrong and what to do. Exhaustive by type: a new refusal without a
  * sentence does not compile.
  */
-import type { CommandRefusal, Rejection, StorageUnavailable } from 'schema/outcome';
+import type { Rejection, StorageUnavailable } from 'schema/outcome';
 import type { CoreRefusal } from '../../core/refusals.ts';
 import type { LoadRefusal } from '../actor/registry.ts';
 
@@ -75,7 +75,7 @@ const sentences: {
 export function refusalView<C extends Source['code']>(
   refusal: SourceOf<C>,
 ): Extract<Rejections, { code: C }> {
-  const sentence = sentences[refusal.code as C](refusal);
+  const sentence = sentences[refusal.code](refusal);
   return { ...refusal, ...sentence } as unknown as Extract<Rejections, { code: C }>;
 }
 
@@ -83,5 +83,3 @@ export const storageUnavailable: StorageUnavailable = refusalView<'STORAGE_UNAVA
   type: 'Rejected',
   code: 'STORAGE_UNAVAILABLE',
 });
-
-export type { CommandRefusal };
