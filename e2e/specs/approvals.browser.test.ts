@@ -17,7 +17,6 @@ import {
   inState,
   message,
   messages,
-  misses,
   question,
   reads,
   say,
@@ -98,7 +97,7 @@ it('does not run what is denied, and takes the feedback to the model', async () 
   expect(existsSync(join(folder, 'ran.txt'))).toBe(false);
   const told = world.provider.requests[1]!.messages.slice(-2);
   expect(told).toMatchObject([
-    { role: 'tool', content: expect.stringMatching(/denied/i) },
+    { role: 'tool', content: expect.stringMatching(/denied/i) as string },
     { role: 'user', content: 'Only look, please.' },
   ]);
 });

@@ -53,8 +53,8 @@ export interface BrowserWorld {
   workstream(title: string): Promise<OpenWorkstream>;
   /** An empty folder where workstreams may work. */
   folder(name: string): string;
-  /** A browser that was never here. */
-  stranger(): Promise<BrowserContext>;
+  /** Another browser, which holds this token; null for one that was never here. */
+  browser(token: string | null): Promise<BrowserContext>;
   /** Says that the pages of this test may report what matches. */
   allow(problem: RegExp): void;
   /** SIGKILL. What the browser says about a server that is not there is expected from then on. */
@@ -181,7 +181,7 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
       return { id, folder: path, title, page: await open(`/w/${id}`) };
     },
     folder,
-    stranger: () => newContext(null),
+    browser: newContext,
     allow: (problem) => void allowed.push(problem),
     async kill() {
       allowed.push(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED/);
@@ -211,7 +211,9 @@ function watch(context: BrowserContext, origin: string, tell: (problem: string) 
     tell(`uncaught: ${error.error().stack ?? error.error().message}`);
   });
   context.on('requestfailed', (request) => {
-    tell(`request failed: ${request.url()} ${request.failure()?.errorText}`);
+    const why = request.failure()?.errorText;
+    // Given up by who asked, for example because the page was left.
+    if (why !== 'net::ERR_ABORTED') tell(`request failed: ${request.url()} ${why}`);
   });
   context.on('response', (response) => {
     if (response.status() >= 400) tell(`answered ${response.status()}: ${response.url()}`);

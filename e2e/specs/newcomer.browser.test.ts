@@ -1,0 +1,145 @@
+/**
+ * Owns: what somebody meets who comes to Weir for the first time, or cannot get in: the printed link, the demo, the
+ * first approved command; a link that was used, a token that is not accepted.
+ */
+import { readdirSync } from 'node:fs';
+import type { BrowserContext, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { createBrowserWorld } from '../support/browser.ts';
+import { answers, button, call, inState, message, question, sees } from '../support/page.ts';
+
+const world = createBrowserWorld({ model: 'demo', signedIn: false });
+
+let token: string | null = null;
+
+it('leads from the printed link to the first approved command, without a language model', async () => {
+  const page = await (await world.browser(null)).newPage();
+  await page.goto(world.weir.link);
+  await sees(page.getByRole('heading', { name: 'No workstreams yet' }));
+  await button(page, 'Start with the demo').click();
+  await sees(page.getByText('demo, not a language model'));
+  await page.getByRole('button', { name: 'run: ls -la' }).click();
+  expect(await message(page).inputValue()).toBe('run: ls -la');
+  await button(page, 'Send').click();
+  expect(await question(page, 'shell').getByLabel('Command').innerText()).toBe('ls -la');
+  await button(question(page, 'shell'), 'Approve').click();
+  await sees(call(page, 'shell').getByText(/^Approved by you, /));
+  await sees(
+    call(page, 'shell')
+      .getByLabel('Result')
+      .getByText(/total \d[^]*\[exit code 0\]/),
+  );
+  await sees(answers(page).getByText(/^shell came back: total/));
+  await inState(page, 'Idle');
+});
+
+it('lets the demo write a file, think, and be stopped', async () => {
+  const page = await arrive();
+  await page.goto(`${world.weir.url}/#/new`);
+  await page.getByRole('textbox', { name: 'Title' }).fill('All phrases');
+  await page
+    .getByRole('combobox', { name: 'Model' })
+    .selectOption({ label: 'demo (demo, not a language model)' });
+  const folder = world.folder('all-phrases');
+  await page.getByRole('textbox', { name: 'Workspace folder' }).fill(folder);
+  await button(page, 'Create workstream').click();
+  await page.getByRole('button', { name: 'write notes.txt: hello' }).click();
+  await page.keyboard.press('Enter');
+  await button(question(page, 'write_file'), 'Approve').click();
+  await inState(page, 'Idle');
+  expect(readdirSync(folder)).toEqual(['notes.txt']);
+  await message(page).fill('think: is that so?');
+  await page.keyboard.press('Enter');
+  await page.getByText('Reasoning', { exact: true }).click();
+  await sees(page.getByText('is that so?', { exact: true }));
+  await inState(page, 'Idle');
+  await message(page).fill(`slow: ${'and on '.repeat(200)}`);
+  await page.keyboard.press('Enter');
+  await sees(
+    answers(page)
+      .last()
+      .getByText(/^and on and on/),
+  );
+  await button(page, 'Stop').click();
+  await sees(answers(page).last().getByText('Stopped here.'));
+  await inState(page, 'Idle');
+});
+
+it('takes a link once: the code leaves the address, and a second browser is told what to do', async () => {
+  await world.start();
+  const first = await (await world.browser(null)).newPage();
+  await first.goto(world.weir.link);
+  await sees(first.getByRole('navigation', { name: 'Workstreams' }));
+  expect(await historyOf(first)).toEqual([`${world.weir.url}/#/`]);
+
+  world.allow(/401/);
+  const second = await (await world.browser(null)).newPage();
+  await second.goto(world.weir.link);
+  await sees(second.getByRole('heading', { name: 'This link does not open Weir any more' }));
+  await sees(second.getByRole('alert').getByText(/^This link was used before, has expired/));
+  await sees(second.getByText(/To get a new one, stop the server \(Ctrl-C\) and start it again/));
+  expect(second.url()).not.toContain('code');
+
+  // Whoever is signed in already stays so.
+  await first.goto('about:blank');
+  await first.goto(world.weir.link);
+  await sees(first.getByRole('navigation', { name: 'Workstreams' }));
+});
+
+it('tells a browser without a token how to get in, and refuses a code and a token that are made up', async () => {
+  world.allow(/401|WebSocket connection to .* failed/);
+  const context = await world.browser(null);
+  const page = await context.newPage();
+  await page.goto(world.weir.url);
+  await sees(page.getByRole('heading', { name: 'Sign in to Weir' }));
+  await page.goto(`${world.weir.url}/#code=made-up`);
+  await sees(page.getByRole('heading', { name: 'This link does not open Weir any more' }));
+  await page.getByRole('textbox', { name: 'Token' }).fill('weir_made-up');
+  await button(page, 'Sign in').click();
+  await sees(page.getByRole('heading', { name: 'You were signed out' }));
+  await sees(page.getByRole('alert').getByText('The server does not accept this token.'));
+  expect(await storedIn(context)).toEqual([]);
+});
+
+it('ends a session everywhere when its token is revoked, and lets a new token in', async () => {
+  const page = await arrive();
+  await page.getByRole('link', { name: 'Tokens' }).click();
+  await page.getByRole('textbox', { name: 'Name of a new token' }).fill('another browser');
+  await button(page, 'Create token').click();
+  const secret = await page
+    .getByRole('status')
+    .getByText(/^weir_/)
+    .innerText();
+
+  world.allow(/401|WebSocket connection to .* failed/);
+  const other = await (await world.browser(null)).newPage();
+  await other.goto(world.weir.url);
+  await other.getByLabel('Token').fill(secret);
+  await other.keyboard.press('Enter');
+  await sees(other.getByRole('navigation', { name: 'Workstreams' }));
+
+  await button(page, 'Revoke another browser').click();
+  await button(page, 'Revoke “another browser” now').click();
+  await sees(other.getByRole('heading', { name: 'You were signed out' }));
+  await page.reload();
+  await sees(page.getByRole('heading', { name: 'Tokens', level: 1 }));
+});
+
+/** A page of a browser that is signed in, by the link of a new life of the server if there is none yet. */
+async function arrive(): Promise<Page> {
+  if (token === null) {
+    await world.start();
+    token = await world.weir.signIn();
+  }
+  const page = await (await world.browser(token)).newPage();
+  await page.goto(world.weir.url);
+  await sees(page.getByRole('navigation', { name: 'Workstreams' }));
+  return page;
+}
+
+/** The addresses one can go back and forth to. */
+const historyOf = (page: Page): Promise<readonly string[]> =>
+  page.evaluate('navigation.entries().map((entry) => entry.url)');
+
+const storedIn = async (context: BrowserContext): Promise<readonly string[]> =>
+  (await context.storageState()).origins.flatMap((origin) => origin.localStorage.map((item) => item.name));
