@@ -74,6 +74,15 @@ describe('a message sent while busy', () => {
     expect(w.send('one too many').reply).toMatchObject({ refusal: { code: 'QUEUE_FULL', capacity: 20 } });
     expect(queued(w)).toHaveLength(20);
   });
+
+  it('is taken also when twenty are held: they go first, and it goes with them (broke: it was refused for good)', () => {
+    const w = busy();
+    for (let i = 0; i < 20; i += 1) w.send(`waiting ${i}`);
+    w.fail({ retryable: false });
+    expect(w.send('the next').reply).toMatchObject({ acceptance: { disposition: 'STARTED' } });
+    expect(queued(w)).toEqual([]);
+    expect(said(w).at(-1)).toMatch(/^waiting 0\n\n[^]*waiting 19\n\nthe next$/);
+  });
 });
 
 const outcomes = (w: World): readonly (string | null)[] => [

@@ -15,6 +15,14 @@ const asked = (): World => {
 };
 
 describe('a plain answer', () => {
+  it('that ends for an unknown reason keeps its text and fails the turn: unknown is never complete (D-30, I27)', () => {
+    const w = asked();
+    w.answer({ text: 'so far', finish: 'OTHER' });
+    expect(last(w, 'ASSISTANT')).toMatchObject({ text: 'so far', finish: 'OTHER' });
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'MODEL_FINISH_UNKNOWN' });
+    expect(shows(w)).toBe('ERROR');
+  });
+
   it('goes from a message through a streamed answer to the end of the turn', () => {
     const w = createWorld();
     const sent = w.send('hello');

@@ -77,7 +77,9 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): Ste
         said,
         calls.map((call) => call.callId),
       )
-    : endOrGoOn(said);
+    : finish === 'OTHER'
+      ? endedForUnknownReason(said)
+      : endOrGoOn(said);
 }
 
 /** Calls run because they are there, whatever the finish reason says; each gets an id of our own (D-35, D-38). */
@@ -90,6 +92,16 @@ function nameCalls(draft: StepDraft, declared: ModelAnswer['calls']): readonly [
     [draft, []],
   );
 }
+
+/** What nobody knows the meaning of is not called complete; the text is kept (D-30, I27). */
+const endedForUnknownReason = (draft: StepDraft): StepDraft =>
+  settleTurn(draft, {
+    type: 'FAILED',
+    reason: 'MODEL_FINISH_UNKNOWN',
+    message:
+      'The model ended its answer for a reason Weir does not know, so it may be incomplete; send a message to go on.',
+    unconfirmed: [],
+  });
 
 /** The answer is final: what this principal has queued goes on in the same turn, else the turn is done. */
 function endOrGoOn(draft: StepDraft): StepDraft {

@@ -63,11 +63,15 @@ export function finishStop(draft: StepDraft, message = 'Stopped.'): StepDraft {
 export function stopOverdue(draft: StepDraft, turnId: string): StepDraft {
   const turn = liveTurn(draft.state.projection);
   if (turn?.id !== turnId || !isLatched(turn)) return draft;
+  const unconfirmed = runningCalls(draft.state);
   return settleTurn(draft, {
     type: 'CANCELED',
     reason: 'STOPPED',
-    message: 'Stopped, but not everything was seen to end; see the calls marked UNKNOWN.',
-    unconfirmed: runningCalls(draft.state),
+    message:
+      unconfirmed.length > 0
+        ? 'Stopped, but not every call was seen to end; what those marked UNKNOWN did is not known.'
+        : 'Stopped, though the model did not end its answer in time.',
+    unconfirmed,
   });
 }
 

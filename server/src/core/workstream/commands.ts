@@ -50,7 +50,8 @@ function send(draft: StepDraft, author: Author, text: string): CommandResult {
     const started = startTurn(d, author, text, messageId);
     return accepted(started, sent(started, 'STARTED', messageId));
   }
-  if (projection.queue.items.length >= queueCapacity)
+  // Without a live turn the queue is drained at once, this message included: a full one must not shut it for good.
+  if (live && projection.queue.items.length >= queueCapacity)
     return refused(refuse({ code: 'QUEUE_FULL', capacity: queueCapacity }));
   const message: QueuedMessage = { id: messageId, text, author, afterStop: isLatched(live), at: d.at };
   const queued = admit(d, { kind: 'QUEUE', queue: enqueue(projection.queue, message) });
