@@ -75,9 +75,7 @@ const settings = {
   ],
   WEIR_DATA: [text, '.data', 'folder for the embedded database and own workspaces'],
   WEIR_WORKSPACES: [
-    list(delimiter).refine((paths) => paths.every(isFolder), {
-      message: 'names a folder that does not exist',
-    }),
+    list(delimiter).refine((paths) => paths.length > 0, { message: 'names no folder' }),
     'the folder the server is started in',
     `folders agents may work in, separated by "${delimiter}"`,
   ],
@@ -117,8 +115,9 @@ export function readConfig(
   try {
     const { values } = parseArgs({ args: [...argv], options: { help: { type: 'boolean', short: 'h' } } });
     if (values.help) return { type: 'help', text: helpText() };
-  } catch (error) {
-    problems.push(`${error instanceof Error ? error.message : String(error)} See --help.`);
+  } catch {
+    // What was written there is not repeated: it may be a key meant for a variable.
+    problems.push('The only argument is --help; everything is set by environment variables.');
   }
   const given: Partial<Record<Setting, unknown>> = {};
   for (const [name, [schema]] of Object.entries(settings) as [Setting, (typeof settings)[Setting]][]) {
@@ -129,8 +128,10 @@ export function readConfig(
     if (parsed.success) given[name] = parsed.data;
     else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
   }
-  if (problems.length > 0) return { type: 'invalid', problems };
-  return { type: 'config', config: toConfig(given as Given, cwd) };
+  const config = toConfig(given as Given, cwd);
+  if (!config.workspaceRoots.every(isFolder))
+    problems.push('WEIR_WORKSPACES names a folder that does not exist.');
+  return problems.length > 0 ? { type: 'invalid', problems } : { type: 'config', config };
 }
 
 type Given = { readonly [S in Setting]?: z.output<(typeof settings)[S][0]> };
@@ -173,5 +174,9 @@ function helpText(): string {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

@@ -1,0 +1,174 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'weir-config-')));
+  writeFileSync(join(folder, 'file'), '');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const read = (env: Record<string, string>, argv: string[] = []) => readConfig(env, argv, folder);
+function config(env: Record<string, string>) {
+  const outcome = read(env);
+  if (outcome.type !== 'config') throw new Error(JSON.stringify(outcome));
+  return outcome.config;
+}
+function problems(env: Record<string, string>, argv: string[] = []): readonly string[] {
+  const outcome = read(env, argv);
+  return outcome.type === 'invalid' ? outcome.problems : [];
+}
+const names = [
+  'HOST',
+  'PORT',
+  'WEIR_ALLOWED_HOSTS',
+  'DATABASE_URL',
+  'WEIR_DATA',
+  'WEIR_WORKSPACES',
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'WEIR_MODEL',
+  'WEIR_NODE',
+  'LOG_LEVEL',
+  'NODE_ENV',
+];
+
+describe('The configuration', () => {
+  it('has a default for everything', () => {
+    expect(config({})).toEqual({
+      host: '127.0.0.1',
+      port: 4000,
+      allowedHosts: [],
+      databaseUrl: null,
+      dataDir: join(folder, '.data'),
+      workspaceRoots: [folder],
+      node: null,
+      logLevel: 'info',
+      dev: false,
+      model: { apiKey: undefined, baseUrl: undefined, model: undefined },
+    });
+  });
+
+  it('takes everything that can be set; relative paths begin where the command was given', () => {
+    expect(
+      config({
+        HOST: '0.0.0.0',
+        PORT: '0',
+        WEIR_ALLOWED_HOSTS: ' weir.example.org, 10.0.0.5 ,[::1]',
+        DATABASE_URL: 'postgres://u:p@db:5432/weir',
+        WEIR_DATA: 'elsewhere',
+        WEIR_WORKSPACES: ['.', folder].join(delimiter),
+        OPENAI_API_KEY: 'sk-1',
+        OPENAI_BASE_URL: 'http://127.0.0.1:11434/v1',
+        WEIR_MODEL: 'qwen3:8b',
+        WEIR_NODE: 'node-1',
+        LOG_LEVEL: 'debug',
+        NODE_ENV: 'development',
+      }),
+    ).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      allowedHosts: ['weir.example.org', '10.0.0.5', '[::1]'],
+      databaseUrl: 'postgres://u:p@db:5432/weir',
+      dataDir: join(folder, 'elsewhere'),
+      workspaceRoots: [folder, folder],
+      node: 'node-1',
+      logLevel: 'debug',
+      dev: true,
+      model: { apiKey: 'sk-1', baseUrl: 'http://127.0.0.1:11434/v1', model: 'qwen3:8b' },
+    });
+  });
+
+  it('does not mind what is not its own', () => {
+    expect(read({ PATH: '/bin', HOME: '/root', WEIR: 'x' }).type).toBe('config');
+  });
+
+  it('lists every problem at once, one line each, naming the setting', () => {
+    const found = problems(
+      {
+        PORT: '65536',
+        WEIR_ALLOWED_HOSTS: 'a b',
+        DATABASE_URL: 'mysql://x',
+        WEIR_WORKSPACES: '/does/not/exist',
+        OPENAI_BASE_URL: 'localhost:1234',
+        WEIR_NODE: 'a/b',
+        LOG_LEVEL: 'loud',
+      },
+      ['--wat'],
+    );
+    expect(found.map((line) => line.split(' ')[0])).toEqual([
+      'The',
+      'PORT',
+      'WEIR_ALLOWED_HOSTS',
+      'DATABASE_URL',
+      'OPENAI_BASE_URL',
+      'WEIR_NODE',
+      'LOG_LEVEL',
+      'WEIR_WORKSPACES',
+    ]);
+    for (const line of found) expect(line).toMatch(/^[^\n]+\.$/);
+  });
+
+  it('takes an empty variable for one that is not set, as compose files leave them behind', () => {
+    expect(config(Object.fromEntries(names.map((name) => [name, ' '])))).toEqual(config({}));
+  });
+
+  it.each([
+    ['PORT', ['-1', '80x', '1e3', '65536', '0x50', '99999']],
+    ['OPENAI_BASE_URL', ['ftp://x', 'example.org/v1', 'javascript:alert(1)']],
+    ['DATABASE_URL', ['http://db', 'db', 'postgres//db']],
+    ['WEIR_NODE', ['x'.repeat(65), 'ü', 'a b', '../x']],
+    ['WEIR_ALLOWED_HOSTS', ['http://x', 'x/y', 'x,y z']],
+    [
+      'WEIR_WORKSPACES',
+      [
+        '/does/not/exist',
+        'file',
+        'file/x',
+        'x'.repeat(5_000),
+        'a\0b',
+        delimiter,
+        ['.', '/does/not/exist'].join(delimiter),
+      ],
+    ],
+    ['LOG_LEVEL', ['INFO', 'trace']],
+  ])('refuses bad values of %s', (name, values) => {
+    for (const value of values) expect(problems({ [name]: value }), JSON.stringify(value)).toHaveLength(1);
+  });
+
+  it('never repeats a value that may be a secret, wherever it was put', () => {
+    const secret = 'sk-very-secret-hunter2';
+    const outcomes = [
+      ...names.map((name) => read({ [name]: `\n${secret}: \0/` })),
+      read({ DATABASE_URL: `mysql://user:${secret}@db/x` }),
+      read({ OPENAI_BASE_URL: `ftp://user:${secret}@host` }),
+      read({}, [secret]),
+      read({}, [`OPENAI_API_KEY=${secret}`]),
+      read({}, [`--openai-api-key=${secret}`]),
+      read({}, ['--openai-api-key', secret]),
+      read({}, [`--help=${secret}`]),
+      read({}, [`-${secret}`]),
+      read({}, [`--${secret}`]),
+    ];
+    for (const outcome of outcomes)
+      if (outcome.type === 'invalid') {
+        expect(JSON.stringify(outcome.problems)).not.toContain('hunter2');
+        expect(outcome.problems.length).toBeGreaterThan(0);
+      }
+    expect(outcomes.slice(-7).map((o) => o.type)).toEqual(Array.from({ length: 7 }, () => 'invalid'));
+  });
+
+  it('says in its help what can be set, with defaults, and the exit codes', () => {
+    for (const argv of [['--help'], ['-h']]) {
+      const outcome = read({ PORT: 'broken' }, argv);
+      expect(outcome.type).toBe('help');
+      const text = outcome.type === 'help' ? outcome.text : '';
+      for (const name of names) expect(text).toMatch(new RegExp(`^ +${name} .*\\(default: .+\\)$`, 'm'));
+      expect(text).toMatch(/Exit codes: 0 .*1 .*2 /);
+      expect(text).toContain('127.0.0.1');
+    }
+  });
+});
