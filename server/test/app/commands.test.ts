@@ -233,7 +233,10 @@ describe('While the database is away', () => {
       expect(stopped).toMatchObject({ type: 'Accepted', durability: 'PENDING', nothingToStop: false });
       world.storage.comeBack();
       world.storage.release();
+      const again = world.services.turns.stop(ada, input);
+      await settled();
       await world.clock.advance(60_000);
+      expect(await again).toEqual({ ...stopped, durability: 'DURABLE' });
       // What runs by now is not what was to be stopped.
       await world.send(id, 'something else');
       expect(await world.services.turns.stop(ada, input)).toEqual({ ...stopped, durability: 'DURABLE' });

@@ -28,8 +28,6 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
     changed.set(summary.id, summary);
     wake();
   });
-  const onAbort = (): void => wake();
-  signal.addEventListener('abort', onAbort, { once: true });
   let cancelBeat = (): void => undefined;
   const beat = (): void => {
     cancelBeat = deps.clock.after(heartbeatMs, () => {
@@ -38,11 +36,18 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
       beat();
     });
   };
+  /** Nothing is left behind from here on, also when nobody takes another item. */
+  const stop = (): void => {
+    cancelBeat();
+    leave();
+    wake();
+  };
+  signal.addEventListener('abort', stop, { once: true });
   try {
     const { items } = await deps.catalog.list({ first: snapshotSize, after: null });
     if (signal.aborted) return;
-    yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
     beat();
+    yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
     while (!signal.aborted) {
       const next = changed.entries().next();
       if (!next.done) {
@@ -57,9 +62,8 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
       }
     }
   } finally {
-    cancelBeat();
-    signal.removeEventListener('abort', onAbort);
-    leave();
+    signal.removeEventListener('abort', stop);
+    stop();
   }
 }
 

@@ -10,6 +10,7 @@ import type {
   RevokeToken,
   RevokeTokenOutcome,
 } from 'schema/services';
+import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Journal } from '../../ports/journal.ts';
@@ -71,7 +72,7 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
     },
     list: () => store.list(),
     async create(by, input) {
-      const name = input.name.trim();
+      const name = storable(input.name).trim();
       if (name === '' || name.length > maxName)
         return refusalView<'INVALID_INPUT'>({
           type: 'Rejected',

@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import type { HistoryPage, HistoryRange } from 'schema/model';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
+import { ada, createWorld, newKey, settled, until, type World } from './support/world.ts';
+
+let world: World;
+let id: string;
+beforeEach(async () => {
+  world = await createWorld();
+  id = await world.open();
+});
+
+const page = async (range: HistoryRange): Promise<HistoryPage> =>
+  (await world.services.history.page(id, range))!;
+const revisions = (p: HistoryPage) => p.entries.map((e) => e.revision);
+/** Messages, stored; then more of them, accepted and held back. */
+async function grow(durable: number, pending: number): Promise<void> {
+  const actor = await world.load(id);
+  const send = () =>
+    actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, { type: 'send', text: 'x' });
+  for (let i = 0; i < durable; i += 1) send();
+  await until(() => actor.state().pending.length === 0);
+  world.storage.goAway();
+  for (let i = 0; i < pending; i += 1) send();
+}
+const head = () => world.registry.peek(id)!.state().projection.revision;
+
+describe('A page of history', () => {
+  it('of a workstream that is not loaded is what is stored (D-22, D-53)', async () => {
+    const got = await page({ direction: 'forward', after: 0, count: 10 });
+    expect(got).toMatchObject({ hasOlder: false, hasNewer: false, revision: 2, durableThrough: 2, epoch: 0 });
+    expect(revisions(got)).toEqual([1, 2]);
+    expect(world.registry.peek(id)).toBeNull();
+    expect(
+      await world.services.history.page('nothing', { direction: 'forward', after: 0, count: 1 }),
+    ).toBeNull();
+  });
+
+  it.each([
+    [{ direction: 'forward', after: 0, count: 3 }, [1, 2, 3], false, true],
+    [{ direction: 'forward', after: 3, count: 3 }, [4, 5, 6], true, true],
+    [{ direction: 'forward', after: 5, count: 9 }, [6, 7], true, false],
+    [{ direction: 'forward', after: 7, count: 3 }, [], true, false],
+    [{ direction: 'forward', after: 99, count: 3 }, [], true, false],
+    [{ direction: 'backward', before: null, count: 3 }, [5, 6, 7], true, false],
+    [{ direction: 'backward', before: 5, count: 3 }, [2, 3, 4], true, true],
+    [{ direction: 'backward', before: 3, count: 9 }, [1, 2], false, true],
+    [{ direction: 'backward', before: 1, count: 3 }, [], false, true],
+    [{ direction: 'backward', before: 0, count: 3 }, [], false, true],
+    [{ direction: 'backward', before: 99, count: 2 }, [6, 7], true, false],
+  ] as const)('%j over 5 stored and 2 pending entries is %j', async (range, expected, hasOlder, hasNewer) => {
+    await grow(2, 2);
+    expect(head()).toBe(7);
+    await settled();
+    world.storage.comeBack();
+    const got = await page(range);
+    expect(got).toMatchObject({ hasOlder, hasNewer, revision: 7, durableThrough: 5 });
+    expect(revisions(got)).toEqual(expected);
+  });
+
+  it('fails when the stored part cannot be read, rather than give the pending part alone (D-53)', async () => {
+    await grow(2, 2);
+    const range = { direction: 'backward', before: null, count: 4 } as const;
+    await expect(page(range)).rejects.toBeInstanceOf(StorageUnavailableError);
+    expect(revisions(await page({ direction: 'backward', before: null, count: 2 }))).toEqual([6, 7]);
+  });
+
+  it('has each entry once while entries are stored as it is read (D-53)', async () => {
+    const actor = await world.load(id);
+    for (let i = 0; i < 6; i += 1) {
+      world.storage.hold();
+      actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, { type: 'send', text: `${i}` });
+      await until(() => world.storage.heldCalls === 1);
+      const reading = page({ direction: 'forward', after: 0, count: 200 });
+      await until(() => world.storage.heldCalls === 2);
+      const before = head();
+      world.storage.release();
+      const got = await reading;
+      expect(revisions(got)).toEqual(Array.from({ length: before }, (_, n) => n + 1));
+      await until(() => actor.state().pending.length === 0);
+    }
+  });
+
+  it('after page, both ways, gives every entry once and in order (D-53)', async () => {
+    await grow(15, 0);
+    world.storage.comeBack();
+    const all = Array.from({ length: head() }, (_, i) => i + 1);
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 20 }), async (count) => {
+        const forward: number[] = [];
+        for (let more = true; more;) {
+          const got = await page({ direction: 'forward', after: forward.at(-1) ?? 0, count });
+          forward.push(...revisions(got));
+          more = got.hasNewer;
+        }
+        const backward: number[] = [];
+        for (let more = true; more;) {
+          const got = await page({ direction: 'backward', before: backward[0] ?? null, count });
+          backward.unshift(...revisions(got));
+          more = got.hasOlder;
+        }
+        expect([forward, backward]).toEqual([all, all]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});

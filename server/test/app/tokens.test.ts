@@ -1,0 +1,113 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ada, createWorld, newKey, type World } from './support/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+const create = (name: string, key = newKey()) => world.services.tokens.create(ada, { key, name });
+async function made(name = 'script') {
+  const outcome = await create(name);
+  if (outcome.type !== 'Accepted') throw new Error(outcome.message);
+  return { id: outcome.token.id, secret: outcome.secret! };
+}
+const revoke = (tokenId: string) => world.services.tokens.revoke(ada, { key: newKey(), tokenId });
+
+describe('A one-time code', () => {
+  it('is exchanged for a token that lets its holder in, once', async () => {
+    const code = await world.tokens.issueCode();
+    const exchanged = await world.tokens.exchange(code);
+    const viewer = await world.tokens.authenticate(exchanged!.token);
+    expect(viewer).toMatchObject({ name: 'Browser, 2026-01-01', tokenId: viewer!.id });
+    expect(await world.tokens.exchange(code)).toBeNull();
+    expect(await world.tokens.exchange(code)).toBeNull();
+  });
+
+  it('raced by ten is exchanged once', async () => {
+    const code = await world.tokens.issueCode();
+    const all = await Promise.all(Array.from({ length: 10 }, () => world.tokens.exchange(code)));
+    expect(all.filter((e) => e !== null)).toHaveLength(1);
+  });
+
+  it('is good for a day and no longer', async () => {
+    const [early, late] = [await world.tokens.issueCode(), await world.tokens.issueCode()];
+    await world.clock.advance(24 * 60 * 60 * 1_000 - 1);
+    expect(await world.tokens.exchange(early)).not.toBeNull();
+    await world.clock.advance(1);
+    expect(await world.tokens.exchange(late)).toBeNull();
+  });
+
+  it.each(['', 'code_', 'rubbish', '\0'])('that was never issued (%j) is worth nothing', async (code) => {
+    expect(await world.tokens.exchange(code)).toBeNull();
+  });
+});
+
+describe('A token', () => {
+  it('is created with a secret shown once; a repeat of the key answers it without (D-60)', async () => {
+    const key = newKey();
+    const first = await create('script', key);
+    expect(first).toMatchObject({ type: 'Accepted', durability: 'DURABLE', token: { name: 'script' } });
+    const secret = first.type === 'Accepted' ? first.secret! : '';
+    expect(secret).toMatch(/^weir_[\w-]{43}$/);
+    expect(await create('script', key)).toEqual({ ...first, secret: null });
+    expect(await create('another', key)).toMatchObject({ code: 'KEY_REUSED' });
+    expect(await world.services.tokens.list()).toHaveLength(1);
+    expect(await world.tokens.authenticate(secret)).toMatchObject({ name: 'script' });
+  });
+
+  it('is kept only as a hash', async () => {
+    const seen: string[] = [];
+    const { tokens } = world.storage;
+    const store = tokens.create;
+    Object.assign(tokens, {
+      create: (...args: Parameters<typeof store>) => {
+        seen.push(JSON.stringify(args));
+        return store(...args);
+      },
+    });
+    const { secret } = await made();
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).not.toContain(secret.slice(5));
+  });
+
+  it.each(['', '   ', 'x'.repeat(101)])('is not created with a name like %j', async (name) => {
+    expect(await create(name)).toMatchObject({ code: 'INVALID_INPUT', field: 'name', retryable: false });
+    expect(await world.services.tokens.list()).toEqual([]);
+  });
+
+  it('is created with a name no database can hold, made storable (D-51)', async () => {
+    expect(await create('a\0b\ud800')).toMatchObject({ token: { name: 'a\ufffdb\ufffd' } });
+  });
+
+  it('revoked lets nobody in, and who holds it is told, once', async () => {
+    const [mine, other] = [await made('mine'), await made('other')];
+    const told: string[] = [];
+    world.tokens.onRevoked(mine.id, () => told.push('socket 1'));
+    const leave = world.tokens.onRevoked(mine.id, () => told.push('socket 2'));
+    world.tokens.onRevoked(other.id, () => told.push('another'));
+    leave();
+    expect(await revoke(mine.id)).toMatchObject({ type: 'Accepted', token: { id: mine.id } });
+    expect(await world.tokens.authenticate(mine.secret)).toBeNull();
+    expect(await world.tokens.authenticate(other.secret)).not.toBeNull();
+    expect(await revoke(mine.id)).toMatchObject({ type: 'Accepted' });
+    expect(told).toEqual(['socket 1']);
+  });
+
+  it('that is not there cannot be revoked', async () => {
+    expect(await revoke('nothing')).toMatchObject({ code: 'TOKEN_NOT_FOUND', retryable: false });
+  });
+
+  it('without a database is neither created nor revoked, for now', async () => {
+    const { id } = await made();
+    world.storage.goAway();
+    const away = { code: 'STORAGE_UNAVAILABLE', retryable: true };
+    expect([await create('x'), await revoke(id)]).toMatchObject([away, away]);
+  });
+
+  it.each(['', 'weir_', 'weir_' + 'x'.repeat(43), '\0'])(
+    'that was never handed out (%j) lets nobody in',
+    async (t) => {
+      expect(await world.tokens.authenticate(t)).toBeNull();
+    },
+  );
+});
