@@ -10,12 +10,12 @@ beforeEach(async () => {
 function watch() {
   const controller = new AbortController();
   const items: WorkstreamStateItem[] = [];
-  let gate: Promise<void> | null = null;
+  let gate = Promise.resolve();
   let open = (): void => undefined;
   const reading = (async () => {
     for await (const item of world.services.workstreams.states(controller.signal)) {
       items.push(item);
-      if (gate) await gate;
+      await gate;
     }
   })();
   return {
@@ -23,7 +23,6 @@ function watch() {
     states: () => items.flatMap((item) => (item.type === 'StateChanged' ? [item.workstream.state] : [])),
     pause: () => void (gate = new Promise((resolve) => (open = resolve))),
     resume() {
-      gate = null;
       open();
     },
     async cut() {

@@ -83,9 +83,9 @@ describe('A subscription', () => {
 
   it('whose entries alone are too many ends, resumably, and takes nothing more (D-56)', async () => {
     for (let i = 1; i <= 1_100; i += 1) subscription.push(entry(i));
-    expect(await drain()).toEqual([
-      { type: 'Ended', reason: expect.stringContaining('too slow'), resumable: true },
-    ]);
+    const items = await drain();
+    expect(items).toMatchObject([{ type: 'Ended', resumable: true }]);
+    expect(JSON.stringify(items)).toContain('too slow');
   });
 
   it.each([

@@ -21,7 +21,7 @@ import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { inputHash } from './command.ts';
 
 /** How long the printed link can be used, milliseconds: a day, for servers started by hand and opened later. */
-export const codeTermMs = 24 * 60 * 60 * 1_000;
+const codeTermMs = 24 * 60 * 60 * 1_000;
 /** Longest name of a token, UTF-16 code units. */
 const maxName = 100;
 
