@@ -9,6 +9,7 @@ import {
   answers,
   button,
   inState,
+  isSent,
   message,
   messages,
   misses,
@@ -45,6 +46,7 @@ it('shows messages that wait while the agent is busy, and makes them part of the
   await reads(answers(page), 'One moment.');
   await message(page).fill('Then the second.');
   await button(page, 'Queue').click();
+  await isSent(page);
   await reads(queue(page).getByRole('listitem'), 'Then the second.');
   await say(page, 'And the third.');
   await sees(queue(page).getByText('2 messages wait until this turn ends.'));

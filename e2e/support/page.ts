@@ -27,8 +27,12 @@ export const head = (page: Page): Locator => page.locator('main header');
 export async function say(page: Page, text: string): Promise<void> {
   await message(page).fill(text);
   await message(page).press('Enter');
-  await expect.poll(() => message(page).inputValue(), { timeout: patienceMs }).toBe('');
+  await isSent(page);
 }
+
+/** Waits until the server has taken the message: then the field is empty, and takes the next one. */
+export const isSent = (page: Page): Promise<void> =>
+  expect.poll(() => message(page).inputValue(), { timeout: patienceMs }).toBe('');
 
 /** Waits until there is exactly one of these, and it is visible. */
 export const sees = (locator: Locator): Promise<void> => locator.waitFor({ state: 'visible' });
