@@ -89,6 +89,19 @@ describe('The heartbeat', () => {
     expect(losses).toBe(1);
   });
 
+  it('counts the term from when a renewal was asked for, not from its answer (D-100)', async () => {
+    let tell: (renewed: boolean) => void = () => undefined;
+    answer = () => new Promise((resolve) => (tell = resolve));
+    await clock.advance(9_000);
+    tell(true);
+    await clock.advance(0);
+    answer = away;
+    await clock.advance(15_999);
+    expect(losses).toBe(0);
+    await clock.advance(1);
+    expect([renewals[0], losses, clock.now()]).toEqual([5_000, 1, 25_000]);
+  });
+
   it('gives up after the term also when a renewal is never answered at all (D-100)', async () => {
     answer = () => new Promise(() => undefined);
     await clock.advance(20_000);
