@@ -300,9 +300,9 @@ describe('as an ordinary user', () => {
       const [question] = await api.questions(id);
       await api.decide(id, question!, 'APPROVED');
       const { entries } = await api.waitForState(id, 'IDLE');
-      expect(ofKind(entries, 'TOOL')).toMatchObject([
-        { outcome: 'OK', content: expect.stringContaining('nobody') },
-      ]);
+      const [answer] = ofKind(entries, 'TOOL');
+      expect(answer?.outcome).toBe('OK');
+      expect(answer?.content).toContain('nobody');
       expect(await weir.stop()).toEqual({ code: 0, signal: null });
       provider.assertDone();
     },

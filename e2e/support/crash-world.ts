@@ -53,6 +53,9 @@ export interface CrashWorld {
   end(): Promise<void>;
 }
 
+/** How often a server may answer that it cannot yet. */
+const patience = 10;
+
 export async function createCrashWorld(random: Random, options: WeirOptions): Promise<CrashWorld> {
   const place = makePlace();
   const commands: Command[] = [];
@@ -106,13 +109,14 @@ export async function createCrashWorld(random: Random, options: WeirOptions): Pr
   };
 
   async function persist<R extends Result>(send: (api: Api) => Promise<R>): Promise<R> {
-    for (;;) {
+    for (let answered = 0; ;) {
       const asked = await living();
       tell('sent');
       try {
         const result = await send(asked);
         tell('answered');
         if (result.durability === 'DURABLE' || result.retryable === false) return result;
+        if (++answered === patience) throw new Error(`Still answered ${JSON.stringify(result)}`);
       } catch (error) {
         const lost = error instanceof RequestFailed && error.failure.type === 'Network';
         if (!lost) throw error;

@@ -299,7 +299,7 @@ describe('a refusal is typed and changes nothing (D-11)', () => {
     const { turnId } = await api.send(id, 'Go.');
     await api.waitForState(id, 'IDLE');
     const before = await api.history(id);
-    expect(await api.stop(id, turnId!)).toMatchObject({ nothingToStop: true, stopped: [] });
+    expect(await api.stop(id, turnId)).toMatchObject({ nothingToStop: true, stopped: [] });
     expect(await api.history(id)).toEqual(before);
 
     const { turnId: next } = await api.send(id, 'Again.');
