@@ -128,6 +128,19 @@ describe('A feed', () => {
     expect(follower.cursor).toBe(await cursorAt(4));
   });
 
+  it('does not stay behind what another process wrote before this one took over (I8, D-55)', async () => {
+    await grow(1);
+    const follower = attach(world, id, await cursorAt(2));
+    await follower.item('Synchronized');
+    await grow(3);
+    await world.load(id);
+    expect(await follower.item('EpochStarted')).toEqual({ type: 'EpochStarted', epoch: 3, from: 3 });
+    expect(await follower.item('Ended')).toMatchObject({ resumable: true });
+    const again = attach(world, id, follower.cursor);
+    await again.item('Synchronized');
+    expect(revisions([...follower.items, ...again.items])).toEqual([3, 4, 5, 6]);
+  });
+
   it('sends a heartbeat with the head every 15 s (D-57)', async () => {
     const follower = attach(world, id, null);
     await follower.item('Synchronized');

@@ -35,6 +35,8 @@ export interface FeedDeps {
   readonly clock: Clock;
 }
 
+type FeedItemOf<T extends FeedItem['type']> = Extract<FeedItem, { readonly type: T }>;
+
 /** A workstream as this process sees it now. */
 interface Sight {
   readonly incarnation: string;
@@ -118,16 +120,23 @@ export async function* follow(
           break;
         case 'EpochStarted':
           if (item.epoch <= at.epoch) return false;
-          at.epoch = item.epoch;
-          at.revision = Math.min(at.revision, item.from);
-          at.durableThrough = Math.max(at.durableThrough, at.revision);
-          yield event({ ...item, from: at.revision });
-          return false;
+          return yield* startEpoch(item);
         default:
           break;
       }
       yield event(item);
       return item.type === 'Ended';
+    }
+
+    function* startEpoch({ epoch, from }: FeedItemOf<'EpochStarted'>): Generator<FeedEvent, boolean> {
+      const missed = from > at.revision;
+      at.epoch = epoch;
+      at.revision = Math.min(at.revision, from);
+      at.durableThrough = Math.max(at.durableThrough, at.revision);
+      yield event({ type: 'EpochStarted', epoch, from: at.revision });
+      // Another process wrote, unheard here, before this one took over: its entries are in the database only.
+      if (missed) yield event({ type: 'Ended', reason: 'Behind; resume from the cursor.', resumable: true });
+      return missed;
     }
 
     function beat(): () => void {
