@@ -10,10 +10,12 @@ import { answers, button, call, inState, message, question, sees } from '../supp
 
 const world = createBrowserWorld({ model: 'demo', signedIn: false });
 
+/** What the first browser was given; others that come in later hold it, too. */
 let token: string | null = null;
 
 it('leads from the printed link to the first approved command, without a language model', async () => {
-  const page = await (await world.browser(null)).newPage();
+  const context = await world.browser(null);
+  const page = await context.newPage();
   await page.goto(world.weir.link);
   await sees(page.getByRole('heading', { name: 'No workstreams yet' }));
   await button(page, 'Start with the demo').click();
@@ -31,6 +33,7 @@ it('leads from the printed link to the first approved command, without a languag
   );
   await sees(answers(page).getByText(/^shell came back: total/));
   await inState(page, 'Idle');
+  token = (await storedIn(context))[0] ?? null;
 });
 
 it('lets the demo write a file, think, and be stopped', async () => {
@@ -125,7 +128,7 @@ it('ends a session everywhere when its token is revoked, and lets a new token in
   await sees(page.getByRole('heading', { name: 'Tokens', level: 1 }));
 });
 
-/** A page of a browser that is signed in, by the link of a new life of the server if there is none yet. */
+/** A page of a browser that is signed in: by a new life's link where the first test was left out. */
 async function arrive(): Promise<Page> {
   if (token === null) {
     await world.start();
@@ -142,4 +145,4 @@ const historyOf = (page: Page): Promise<readonly string[]> =>
   page.evaluate('navigation.entries().map((entry) => entry.url)');
 
 const storedIn = async (context: BrowserContext): Promise<readonly string[]> =>
-  (await context.storageState()).origins.flatMap((origin) => origin.localStorage.map((item) => item.name));
+  (await context.storageState()).origins.flatMap((origin) => origin.localStorage.map((item) => item.value));

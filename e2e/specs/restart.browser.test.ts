@@ -2,11 +2,11 @@
  * Owns: what a page shows while its server is dead and when it is back: it says so, loses nothing, and goes on by
  * itself. Does not own: what the server recovers (`crash.test.ts`, `process.test.ts`).
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { lastMessage } from '../../server/test/support/scripted-provider.ts';
+import { lastMessage, type Step } from '../../server/test/support/scripted-provider.ts';
 import { createBrowserWorld } from '../support/browser.ts';
 import {
   answers,
@@ -50,55 +50,47 @@ it('says that the server is gone, comes back by itself, and carries an answer on
   await reads(answers(page), 'Once upon a time.');
 });
 
-it('asks the same question after a restart, and what is decided while the server is away lands when it is back (D-70, D-60)', async () => {
-  world.provider.script([
+it('asks the same questions after a restart, takes what was decided while it was away, and a decision on a page opened since (D-70, D-60)', async () => {
+  const asks = (about: string, command: string): readonly Step[] => [
     {
-      stream: [
-        'I need to run this. ',
-        { call: { name: 'shell', arguments: { command: 'echo once >> ran.txt' } } },
-      ],
+      when: (body) => lastMessage(body).content === about,
+      stream: [{ call: { name: 'shell', arguments: { command } } }],
     },
-    { stream: ['It ran once.'] },
-  ]);
-  const { page, id, folder } = await world.workstream('Killed while it asks');
-  await say(page, 'Run it.');
-  await sees(question(page, 'shell'));
-  const before = await world.api.questions(id);
+    {
+      when: (body) => lastMessage(body).role === 'tool' && body.messages[1]?.content === about,
+      stream: [`${about} Done.`],
+    },
+  ];
+  world.provider.script([...asks('Run it.', 'echo once >> ran.txt'), ...asks('Run another.', 'echo later')]);
+  const away = await world.workstream('Decided while it was away');
+  const since = await world.workstream('Decided on a page opened since');
+  await say(away.page, 'Run it.');
+  await say(since.page, 'Run another.');
+  const before = await Promise.all([away, since].map(({ id }) => world.api.questions(id)));
 
+  await sees(question(away.page, 'shell'));
+  await since.page.context().close();
   await world.kill();
-  await sees(connection(page).getByText(/^Reconnecting/));
-  await button(question(page, 'shell'), 'Approve').click();
-  await sees(question(page, 'shell').getByText(/^The server cannot be reached\. Trying again/));
-  expect(existsSync(join(folder, 'ran.txt'))).toBe(false);
+  await sees(connection(away.page).getByText(/^Reconnecting/));
+  await button(question(away.page, 'shell'), 'Approve').click();
+  await sees(question(away.page, 'shell').getByText(/^The server cannot be reached\. Trying again/));
+  expect(existsSync(join(away.folder, 'ran.txt'))).toBe(false);
 
   await world.start();
-  await reads(answers(page).nth(1), 'It ran once.');
-  await sees(call(page, 'shell').getByText(/^Approved by you, /));
-  await reads(call(page, 'shell').getByLabel('Result'), '(no output) [exit code 0]');
-  await inState(page, 'Idle');
-  await reads(connection(page), 'Connected');
-  const { view } = await world.api.snapshot(id);
-  expect(view.projection.cycles).toEqual([]);
-  const decided = (await world.api.history(id)).flatMap((e) => (e.kind === 'APPROVAL' ? [e.cycle] : []));
-  expect(new Set(decided.map((cycle) => cycle.id))).toEqual(new Set([before[0]!.cycleId]));
-});
+  await reads(answers(away.page), 'Run it. Done.');
+  await reads(connection(away.page), 'Connected');
+  await sees(call(away.page, 'shell').getByText(/^Approved by you, /));
+  await inState(away.page, 'Idle');
+  expect(readFileSync(join(away.folder, 'ran.txt'), 'utf8')).toBe('once\n');
 
-it('still has an open question on a page that is opened after a restart, and takes the answer', async () => {
-  world.provider.script([
-    { stream: [{ call: { name: 'shell', arguments: { command: 'echo later' } } }] },
-    { stream: ['Answered later.'] },
-  ]);
-  const { page, id } = await world.workstream('Asked before, answered after');
-  await say(page, 'Ask.');
-  await sees(question(page, 'shell'));
-  const before = await world.api.questions(id);
-  await world.kill();
-  await page.context().close();
-  await world.start();
-  expect(await world.api.questions(id)).toEqual(before);
   const later = await world.open();
-  await later.getByRole('link', { name: /Asked before, answered after/ }).click();
+  await later.getByRole('link', { name: /^Decided on a page opened since/ }).click();
   await button(question(later, 'shell'), 'Approve').click();
-  await reads(answers(later), 'Answered later.');
+  await reads(answers(later), 'Run another. Done.');
   await inState(later, 'Idle');
+
+  for (const [i, { id }] of [away, since].entries()) {
+    const asked = (await world.api.history(id)).flatMap((e) => (e.kind === 'APPROVAL' ? [e.cycle.id] : []));
+    expect([...new Set(asked)]).toEqual(before[i]?.map(({ cycleId }) => cycleId));
+  }
 });

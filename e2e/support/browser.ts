@@ -120,8 +120,14 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
     return path;
   }
 
+  async function start(): Promise<void> {
+    weir = await weir.restart({ port: weir.port });
+    if (token !== null) api = weir.api(token);
+  }
+
   /** Ends what a failed test left running, so that it asks nothing of the next one's script. */
   async function settle(): Promise<void> {
+    if (!weir.isRunning()) await start();
     for (const id of made.splice(0)) {
       const { view } = await api.snapshot(id);
       if (!['IDLE', 'ERROR'].includes(stateOf(view.projection))) {
@@ -187,10 +193,7 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
       allowed.push(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED/);
       await weir.kill('SIGKILL');
     },
-    async start() {
-      weir = await weir.restart({ port: weir.port });
-      if (token !== null) api = weir.api(token);
-    },
+    start,
   };
 }
 
