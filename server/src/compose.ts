@@ -22,7 +22,7 @@ import { createWorkspaces } from './adapters/workspaces/index.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { createHub } from './app/feed/hub.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
-import { recoverLiveTurns } from './app/rounds/recovery.ts';
+import { createRecovery } from './app/rounds/recovery.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
 import type { Config } from './config.ts';
@@ -148,6 +148,14 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     },
   });
 
+  const recovery = createRecovery({
+    ownership: storage.ownership,
+    registry,
+    sessionId: session.id,
+    clock,
+    log,
+  });
+
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -164,9 +172,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     return { type: 'refused', message: http.message };
   }
   heartbeat.run();
-  void recoverLiveTurns({ ownership: storage.ownership, registry, sessionId: session.id, log }).catch(
-    (error: unknown) => log.error({ error: String(error) }, 'live turns could not be carried on'),
-  );
+  recovery.run();
 
   let stopped: Promise<void> | null = null;
   return {
@@ -181,6 +187,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
         (stopped ??= (async () => {
           stopping = true;
           heartbeat.stop();
+          recovery.stop();
           await registry.stop(settleMs);
           await http.close({ reconnect: true });
           await session.end();

@@ -10,4 +10,6 @@ export interface Workspaces {
     | { readonly type: 'chosen'; readonly path: string }
     | { readonly type: 'refused'; readonly problem: string }
   >;
+  /** Takes back the folder made for a workstream that came to nothing, if it is empty. Never rejects. */
+  abandon(workstreamId: string): Promise<void>;
 }

@@ -424,13 +424,4 @@ describe('A subscription that is cut', () => {
     expect(world.hub.size()).toBe(0);
     expect(world.clock.pending).toBe(started);
   });
-
-  it('by the server when it stops is told to come again', async () => {
-    const follower = attach(world, id, null);
-    await follower.item('Synchronized');
-    world.hub.endAll('The server is stopping.');
-    expect(await follower.item('Ended')).toMatchObject({ resumable: true });
-    await until(() => follower.done);
-    expect(world.hub.size()).toBe(0);
-  });
 });

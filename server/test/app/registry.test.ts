@@ -1,6 +1,6 @@
 import { liveTurn } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { recoverLiveTurns } from '../../src/app/rounds/recovery.ts';
+import { createRecovery, recoverLiveTurns } from '../../src/app/rounds/recovery.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createMemoryStorage } from '../support/memory-storage.ts';
 import { attach, createWorld, newKey, settled, until, type World } from './support/world.ts';
@@ -290,5 +290,29 @@ describe('A process that lost its session', () => {
     await settled();
     expect(world.model.calls).toEqual([]);
     expect(world.registry.loaded()).toEqual([]);
+  });
+});
+
+describe('The recovery round', () => {
+  it('looks again when the database was away at boot, so that no turn is left lying (D-102)', async () => {
+    const id = await world.open();
+    await world.send(id, 'hello');
+    world.storage.expire(world.sessionId);
+    const next = await world.restart();
+    world.storage.goAway();
+    const round = createRecovery({
+      ownership: next.storage.ownership,
+      registry: next.registry,
+      sessionId: next.sessionId,
+      clock: next.clock,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    });
+    round.run();
+    await settled();
+    expect(next.registry.peek(id)).toBeNull();
+    world.storage.comeBack();
+    await next.clock.advance(30_000);
+    await until(() => next.registry.peek(id));
+    round.stop();
   });
 });

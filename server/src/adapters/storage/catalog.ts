@@ -40,7 +40,17 @@ export function createCatalog(orm: Orm): Catalog {
           WorkstreamRow,
           last ? { ...visible, ...before('createdAt', last.createdAt, last.id) } : visible,
           {
-            fields: ['id', 'title', 'state', 'stopping', 'model', 'revision', 'createdAt', 'updatedAt'],
+            fields: [
+              'id',
+              'title',
+              'state',
+              'stopping',
+              'model',
+              'revision',
+              'quarantine',
+              'createdAt',
+              'updatedAt',
+            ],
             orderBy: { createdAt: 'desc', id: 'desc' },
             limit: first + 1,
             disableIdentityMap: true,
@@ -49,7 +59,8 @@ export function createCatalog(orm: Orm): Catalog {
         const items = rows.slice(0, first).map((row) => ({
           id: row.id,
           title: row.title,
-          state: row.state,
+          // Nobody runs it, whatever its last entry said (D-71).
+          state: row.quarantine === null ? row.state : ('ERROR' as const),
           stopping: row.stopping,
           model: row.model,
           revision: row.revision,

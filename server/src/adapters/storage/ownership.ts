@@ -65,11 +65,12 @@ export function createOwnership(orm: Orm): Ownership {
 async function claim(em: SqlEntityManager, workstreamId: string, sessionId: string): Promise<ClaimOutcome> {
   // Locked first, judged after: the UPDATE must see the sessions as they are once the row is ours to change, not as
   // they were when it began to wait for it.
-  const [before] = await em.execute<{ lifecycle: string; owner: string | null }[]>(
-    'select lifecycle, owner_session_id as owner from workstream where id = ? for update',
+  const [before] = await em.execute<{ lifecycle: string; owner: string | null; quarantine: string | null }[]>(
+    'select lifecycle, owner_session_id as owner, quarantine from workstream where id = ? for update',
     [workstreamId],
   );
   if (!before || before.lifecycle === 'CREATING') return { type: 'notFound' };
+  if (before.quarantine !== null) return { type: 'quarantined', reason: before.quarantine };
   const taken = await em.execute<{ id: string }[]>(
     `update workstream set epoch = epoch + 1, owner_session_id = ?
      where id = ? and lifecycle <> 'CREATING' and ${live('?')}

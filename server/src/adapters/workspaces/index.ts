@@ -1,7 +1,7 @@
 /**
  * Owns: which folder a workstream works in: one under the allowed roots, by resolved path, or one made for it.
  */
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { mkdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Workspaces } from '../../ports/workspaces.ts';
 
@@ -42,6 +42,10 @@ export async function createWorkspaces(options: {
       return (await stat(path)).isDirectory()
         ? { type: 'chosen', path }
         : { type: 'refused', problem: `${wanted} is not a folder.` };
+    },
+    async abandon(workstreamId) {
+      // Not empty, or never made: then there is nothing to take back.
+      await rmdir(join(options.ownRoot, workstreamId)).catch(() => undefined);
     },
   };
 }

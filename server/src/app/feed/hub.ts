@@ -12,8 +12,6 @@ export interface Hub {
   /** A workstream's row in the list has changed. */
   announce(summary: WorkstreamSummaryModel): void;
   onAnnounce(listener: (summary: WorkstreamSummaryModel) => void): () => void;
-  /** Ends every subscription of every workstream, resumably. */
-  endAll(reason: string): void;
   /** For tests and metrics: how many subscriptions there are. */
   size(): number;
 }
@@ -40,10 +38,6 @@ export function createHub(): Hub {
     onAnnounce(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
-    },
-    endAll(reason) {
-      for (const all of byId.values())
-        for (const subscription of all) subscription.push({ type: 'Ended', reason, resumable: true });
     },
     size: () => [...byId.values()].reduce((sum, all) => sum + all.size, 0) + listeners.size,
   };

@@ -1,19 +1,55 @@
 /**
- * Owns: carrying on, at boot, the turns that a dead process left live (D-70): loading a workstream is all it takes.
- * One that cannot be loaded does not keep the others, or the boot, from going on (D-71).
+ * Owns: carrying on the turns that a dead process left live (D-70): at boot, and again every 30 s for those that could
+ * not be loaded then or whose owner died since (D-102). Loading a workstream is all it takes. One that cannot be
+ * loaded does not keep the others, or the boot, from going on (D-71).
  */
+import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Ownership } from '../../ports/ownership.ts';
 import type { Registry } from '../actor/registry.ts';
+import type { Round } from './heartbeat.ts';
 
-export async function recoverLiveTurns(deps: {
+/** Milliseconds between two looks (D-102). */
+const sweepMs = 30_000;
+
+interface RecoveryDeps {
   readonly ownership: Ownership;
   readonly registry: Registry;
   readonly sessionId: string;
   readonly log: Log;
-}): Promise<number> {
-  const ids = await deps.ownership.liveTurns(deps.sessionId);
-  for (const id of ids) await deps.registry.recover(id);
-  if (ids.length > 0) deps.log.info({ workstreams: ids.length }, 'live turns carry on');
-  return ids.length;
+}
+
+/** Loads every workstream whose live turn nobody runs; answers how many there were. Rejects when the database is away. */
+export async function recoverLiveTurns({
+  ownership,
+  registry,
+  sessionId,
+  log,
+}: RecoveryDeps): Promise<number> {
+  const lost = (await ownership.liveTurns(sessionId)).filter((id) => registry.peek(id) === null);
+  for (const id of lost) await registry.recover(id);
+  if (lost.length > 0) log.info({ workstreams: lost.length }, 'live turns carry on');
+  return lost.length;
+}
+
+export function createRecovery(deps: RecoveryDeps & { readonly clock: Clock }): Round {
+  let cancel = (): void => undefined;
+  let stopped = false;
+
+  async function sweep(): Promise<void> {
+    try {
+      await recoverLiveTurns(deps);
+    } catch (error) {
+      deps.log.warn({ error: String(error) }, 'live turns could not be looked for; trying again');
+    }
+    if (!stopped) cancel = deps.clock.after(sweepMs, () => void sweep());
+  }
+
+  return {
+    run: () => void sweep(),
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
 }

@@ -98,13 +98,15 @@ async function reserveAndPublish(
     deps.hub.announce(summaryOf({ id, projection: batch.projection, createdAt }));
     return { type: 'Accepted', durability: 'DURABLE', workstreamId: id };
   } finally {
-    if (!published)
+    if (!published) {
+      await deps.workspaces.abandon(id);
       await deps.reservations
         .rollback(id, incarnation)
         // What could not be rolled back stays hidden, and the reaper takes it.
         .catch((error: unknown) =>
           deps.log.warn({ workstream: id, error: String(error) }, 'a reservation was left behind'),
         );
+    }
   }
 }
 

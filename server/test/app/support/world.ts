@@ -115,6 +115,7 @@ export async function createWorld(
   const workspaces = options.workspaces ?? {
     roots: ['/work'],
     choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/work/${id}` }),
+    abandon: () => Promise.resolve(),
   };
   const services = createServices({
     clock,
