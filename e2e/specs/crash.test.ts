@@ -335,12 +335,15 @@ async function check(
   scene: Scene,
   { settled }: { readonly settled: boolean },
 ): Promise<readonly Entry[]> {
+  // What was promised by now must be in what is read next.
+  const promised = [...scene.promised];
+  const commands = [...scene.commands];
   const api = await world.api();
   const history = await api.history(scene.id);
   expect(brokenLaws(history, { settled })).toEqual([]);
-  for (const [revision, entry] of scene.promised) expect(history[revision - 1]).toEqual(entry);
-  expect(brokenPromises(scene, history)).toEqual([]);
-  for (const { command, about } of scene.commands)
+  for (const [revision, entry] of promised) expect(history[revision - 1]).toEqual(entry);
+  expect(brokenPromises(commands, history)).toEqual([]);
+  for (const { command, about } of commands)
     if (settled || world.random.chance(0.3)) await repeatsAnswer(command, about);
   if (!settled) return history;
 
@@ -358,10 +361,10 @@ async function check(
 }
 
 /** What was answered as durable is there once, and in the order it was answered. */
-function brokenPromises(scene: Scene, history: readonly Entry[]): readonly string[] {
+function brokenPromises(commands: Scene['commands'], history: readonly Entry[]): readonly string[] {
   const broken: string[] = [];
   const places: { readonly command: Command; readonly revision: number }[] = [];
-  for (const { command, about } of scene.commands) {
+  for (const { command, about } of commands) {
     const found = placeOf(command, about, history);
     if (typeof found === 'string') broken.push(found);
     else if (found !== null) places.push({ command, revision: found });
