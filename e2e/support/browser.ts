@@ -21,7 +21,7 @@ import { stateOf } from 'schema/projection';
 import { findBrowser } from '../../scripts/find-browser.ts';
 import { startScriptedProvider, type ScriptedProvider } from '../../server/test/support/scripted-provider.ts';
 import type { Api } from './api.ts';
-import { makePlace, startWeir, type Place, type Weir, type WeirOptions } from './weir.ts';
+import { makePlace, removePlace, startWeir, type Place, type Weir, type WeirOptions } from './weir.ts';
 
 export interface BrowserWorldOptions {
   /** What answers: a provider that follows the script of each test (default), or the demo model. */
@@ -138,9 +138,15 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
   }
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: await findBrowser(), args: chromiumFlags });
     if (model === 'scripted') provider = await startScriptedProvider();
-    weir = await startWeir({ ...server, ...(provider && { provider }) }, place);
+    // Both take seconds, and neither needs the other.
+    const starts = await Promise.allSettled([
+      findBrowser()
+        .then((executablePath) => chromium.launch({ executablePath, args: chromiumFlags }))
+        .then((launched) => (browser = launched)),
+      startWeir({ ...server, ...(provider && { provider }) }, place).then((started) => (weir = started)),
+    ]);
+    for (const start of starts) if (start.status === 'rejected') throw start.reason;
     if (!signedIn) return;
     token = await weir.signIn();
     api = weir.api(token);
@@ -164,7 +170,7 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
 
   afterAll(async () => {
     await browser?.close();
-    await weir?.remove();
+    await (weir ? weir.remove() : removePlace(place));
     await provider?.close();
   });
 
