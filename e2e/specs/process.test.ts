@@ -96,6 +96,13 @@ describe('told to stop in mid-turn', () => {
     });
   }
 
+  it('stops in order also when told the moment its link is out', async () => {
+    const weir = spawnWeir(newPlace());
+    cleanup.push(() => weir.kill('SIGKILL'));
+    await weir.printed(/#code=/);
+    expect(await weir.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
   it('ends the commands that run, and says at the next start that their effect is unknown (D-9)', async () => {
     const provider = await provide();
     provider.script([{ stream: [shell(sleeper)] }, { stream: ['I saw.'] }]);

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey, type Api, type Result } from '../../../e2e/support/api.ts';
 import { brokenLaws, ofKind } from '../../../e2e/support/journal-laws.ts';
 import type { Weir } from '../../../e2e/support/weir.ts';
@@ -18,6 +18,7 @@ beforeAll(async () => {
   bench = await setBench();
   ({ weir, api } = await bench.join());
 });
+afterAll(() => bench.end());
 
 const decide = /* GraphQL */ `
   mutation ($input: DecideApprovalInput!) {

@@ -3,7 +3,7 @@
  * came is what a snapshot says (D-54, D-58). Does not own: feeds over the death of a server (`e2e/specs`).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { knownAfter, type Known } from '../../../schema/src/client-kit/followed.ts';
 import type { Api, FeedEvent } from '../../../e2e/support/api.ts';
 import { setBench, type Bench } from './support.ts';
@@ -15,6 +15,7 @@ beforeAll(async () => {
   bench = await setBench();
   ({ api } = await bench.join());
 });
+afterAll(() => bench.end());
 
 const fold = (known: Known, events: readonly FeedEvent[]): Known =>
   events.reduce((k, { item, cursor }) => knownAfter(k, item, cursor)[0], known);

@@ -2,7 +2,7 @@
  * Owns: two real servers on one database: who may command what, and what becomes of one that was overtaken (D-4, D-50,
  * D-100, D-101). Does not own: the SQL of the fence (`adapters/storage`).
  */
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newKey, type Api } from '../../../e2e/support/api.ts';
 import { brokenLaws, ofKind } from '../../../e2e/support/journal-laws.ts';
 import type { Weir } from '../../../e2e/support/weir.ts';
@@ -16,6 +16,7 @@ beforeAll(async () => {
   bench = await setBench();
   [first, second] = await Promise.all([bench.join(), bench.join()]);
 }, 120_000);
+afterAll(() => bench.end());
 
 /** The database id inside a global id. */
 const rowOf = (id: string): string => Buffer.from(id, 'base64').toString().split(':')[1]!;

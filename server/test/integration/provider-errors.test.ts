@@ -2,7 +2,7 @@
  * Owns: what becomes of a turn when its provider misbehaves, seen from outside: the outcome, and that it says what to
  * do. Does not own: telling faults apart (`adapters/model`), or the ladder's times (`core`).
  */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from '../../../e2e/support/api.ts';
 import { brokenLaws, ofKind } from '../../../e2e/support/journal-laws.ts';
 import type { ChatBody, Step } from '../support/scripted-provider.ts';
@@ -15,6 +15,7 @@ beforeAll(async () => {
   bench = await setBench();
   ({ api } = await bench.join());
 });
+afterAll(() => bench.end());
 
 const asks = (text: string) => (body: ChatBody) => body.messages.at(-1)?.content === text;
 

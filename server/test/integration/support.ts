@@ -2,7 +2,7 @@
  * Owns: what the integration tests share: real servers on the test PostgreSQL, with the scripted provider. All that is
  * asked of them goes over the public API. Does not own: the server as a process (`e2e/support`).
  */
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { startWeir, type Weir, type WeirOptions } from '../../../e2e/support/weir.ts';
 import { newKey, type Api } from '../../../e2e/support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -13,18 +13,15 @@ export interface Bench {
   readonly provider: ScriptedProvider;
   /** Another server on the same database: a node of its own, with its own folder. */
   join(options?: WeirOptions): Promise<{ readonly weir: Weir; readonly api: Api }>;
+  /** Ends everything that was started through this; for `afterAll`. */
+  end(): Promise<void>;
 }
 
-/** A database and a provider for one test file; everything started through it ends after the file's tests. */
+/** A database and a provider for one test file. */
 export async function setBench(): Promise<Bench> {
   const provider = await startScriptedProvider();
   const database = await createDatabase();
   const started: Weir[] = [];
-  afterAll(async () => {
-    await Promise.all(started.map((weir) => weir.remove()));
-    await provider.close();
-    await database.drop();
-  });
   return {
     database,
     provider,
@@ -32,6 +29,11 @@ export async function setBench(): Promise<Bench> {
       const weir = await startWeir({ databaseUrl: database.url, provider, ...options });
       started.push(weir);
       return { weir, api: weir.api(await weir.signIn()) };
+    },
+    async end() {
+      await Promise.all(started.map((weir) => weir.remove()));
+      await provider.close();
+      await database.drop();
     },
   };
 }
