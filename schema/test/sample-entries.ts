@@ -1,10 +1,10 @@
 /** One entry of each kind with every field filled, for tests that must not lose any. */
 import type { ApprovalCycle, Author, Entry, EntryBody, EntryKind, Turn } from '../src/projection/index.ts';
 
-export const ann: Author = { id: 'a1', name: 'Ann' };
+const ann: Author = { id: 'a1', name: 'Ann' };
 const at = '2026-11-30T09:52:03.120Z';
 
-export const sampleTurn: Turn = {
+const sampleTurn: Turn = {
   id: 't1',
   kind: 'CHAT',
   phase: 'RUNNING',
@@ -16,7 +16,7 @@ export const sampleTurn: Turn = {
   settledAt: null,
 };
 
-export const sampleCycle: ApprovalCycle = {
+const sampleCycle: ApprovalCycle = {
   id: 'c1',
   kind: 'TOOLS',
   turnId: 't1',
