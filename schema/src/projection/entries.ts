@@ -40,7 +40,7 @@ export interface Call {
 
 export interface TurnOutcome {
   readonly type: 'COMPLETED' | 'FAILED' | 'CANCELED';
-  /** A machine-readable word: DONE, STOPPED, MODEL_FAILED, RECOVERY_EXHAUSTED, … */
+  /** A machine-readable word: DONE, STOPPED, RECOVERY_EXHAUSTED, MODEL_AUTHENTICATION, … */
   readonly reason: string;
   /** One sentence for a person: what happened and what to try. Empty for DONE. */
   readonly message: string;

@@ -41,7 +41,7 @@ export const TurnOutcome = builder.objectRef<TurnOutcomeModel>('TurnOutcome').im
     type: t.field({ type: TurnOutcomeType, description: 'How it ended.', resolve: (o) => o.type }),
     reason: t.exposeString('reason', {
       description:
-        'A word for programs: `DONE`, `STOPPED`, `MODEL_FAILED`, `RECOVERY_EXHAUSTED`; more may come.',
+        'A word for programs: `DONE`, `STOPPED`, `RECOVERY_EXHAUSTED`, `MODEL_FINISH_UNKNOWN`, or `MODEL_` and the kind of fault, for example `MODEL_AUTHENTICATION`; more may come.',
     }),
     message: t.exposeString('message', {
       description: 'One sentence for a person: what happened and what to try. Empty when all is well.',
