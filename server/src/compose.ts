@@ -12,7 +12,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Persistence } from 'schema/projection';
 import { systemClock } from './adapters/clock/index.ts';
-import { createModel, findLocalEndpoint, type DiscoveredEndpoint } from './adapters/model/index.ts';
+import {
+  createModel,
+  findLocalEndpoint,
+  findModelAt,
+  type DiscoveredEndpoint,
+} from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
 import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts';
 import { openStorage } from './adapters/storage/index.ts';
@@ -57,7 +62,15 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const log = createLog(config.logLevel);
   const clock = systemClock;
   const ids = systemIds;
-  mkdirSync(config.dataDir, { recursive: true });
+  try {
+    mkdirSync(config.dataDir, { recursive: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return {
+      type: 'refused',
+      message: `The data folder ${config.dataDir} cannot be made (${code ?? String(error)}). Set WEIR_DATA to a folder that this user may write.`,
+    };
+  }
 
   const opened = await openStorage({
     ...(config.databaseUrl === null ? { dataDir: config.dataDir } : { databaseUrl: config.databaseUrl }),
@@ -82,7 +95,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const { session } = begun;
 
   const discovered = await discover(config);
-  const model = createModel({ clock, log, config: config.model, discovered });
+  const model = createModel({ clock, log, config: await named(config.model), discovered });
   const processes = createProcesses({ clock });
   const tools = createTools({ processes });
   const hub = createHub();
@@ -202,6 +215,13 @@ const discover = (config: Config): Promise<DiscoveredEndpoint | null> =>
   config.model.apiKey === undefined && config.model.baseUrl === undefined
     ? findLocalEndpoint({ clock: systemClock }, { preferredModel: config.model.model })
     : Promise.resolve(null);
+
+/** Without WEIR_MODEL the endpoint is asked what it has; one that does not say is asked for its default. */
+async function named(model: Config['model']): Promise<Config['model']> {
+  if (model.baseUrl === undefined || model.model !== undefined) return model;
+  const found = await findModelAt({ clock: systemClock }, { baseUrl: model.baseUrl, apiKey: model.apiKey });
+  return { ...model, model: found ?? undefined };
+}
 
 function describeModel(
   models: readonly { readonly description: string; readonly demo: boolean; readonly isDefault: boolean }[],

@@ -85,7 +85,11 @@ const settings = {
     'OpenAI if a key is set, else a local server that answers',
     'any endpoint compatible with OpenAI chat completions',
   ],
-  WEIR_MODEL: [text, 'what the endpoint offers', 'name of the model at the endpoint'],
+  WEIR_MODEL: [
+    text,
+    'the first the endpoint lists; gpt-5-mini at OpenAI',
+    'name of the model at the endpoint',
+  ],
   WEIR_NODE: [
     text.refine((v) => /^[\w.-]{1,64}$/.test(v), {
       message: 'may have 1 to 64 letters, digits, ".", "_", "-"',
@@ -129,8 +133,8 @@ export function readConfig(
     else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
   }
   const config = toConfig(given as Given, cwd);
-  if (!config.workspaceRoots.every(isFolder))
-    problems.push('WEIR_WORKSPACES names a folder that does not exist.');
+  for (const path of config.workspaceRoots.filter((root) => !isFolder(root)))
+    problems.push(`WEIR_WORKSPACES names ${path}, which is not a folder; make it first, or name another.`);
   return problems.length > 0 ? { type: 'invalid', problems } : { type: 'config', config };
 }
 
@@ -164,7 +168,8 @@ function helpText(): string {
   return [
     'Weir: a self-hosted server and web client for running many tool-using agents at once.',
     '',
-    'Usage: node server/src/main.ts [--help]',
+    'Usage: npx -y pnpm@12.4.2 start',
+    '       npx -y pnpm@12.4.2 start -- --help',
     '',
     'Everything is set by environment variables:',
     ...lines,

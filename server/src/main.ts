@@ -12,13 +12,15 @@ const stopTermMs = 9_500;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const outcome = readConfig(process.env, process.argv.slice(2), cwd);
+/** `pnpm start -- --help` hands the dashes on. */
+const args = process.argv.slice(2).filter((argument, i) => !(i === 0 && argument === '--'));
+const outcome = readConfig(process.env, args, cwd);
 if (outcome.type === 'help') {
   print(outcome.text);
 } else if (outcome.type === 'invalid') {
   complain('The configuration has problems:');
   for (const problem of outcome.problems) complain(`  - ${problem}`);
-  complain('See --help for what can be set.');
+  complain('What can be set: npx -y pnpm@12.4.2 start -- --help');
   process.exitCode = 2;
 } else {
   await run(outcome.config);

@@ -43,7 +43,7 @@ export async function findLocalEndpoint(
   const answers = await Promise.all(
     servers.map(async (server): Promise<DiscoveredEndpoint | null> => {
       const baseUrl = `http://127.0.0.1:${server.port}/v1`;
-      const models = await listModels(deps.clock, baseUrl);
+      const models = await listModels(deps.clock, baseUrl, { apiKey: undefined, withinMs: timeoutMs });
       const model = choose(models, options.preferredModel);
       return model === null ? null : { name: server.name, baseUrl, model, models };
     }),
@@ -51,15 +51,31 @@ export async function findLocalEndpoint(
   return answers.find((answer) => answer !== null) ?? null;
 }
 
+/** The model a configured endpoint lists first that looks able to talk; null when it lists none within 2 s. */
+export async function findModelAt(
+  deps: { readonly clock: Clock },
+  endpoint: { readonly baseUrl: string; readonly apiKey: string | undefined },
+): Promise<string | null> {
+  const base = endpoint.baseUrl.trim().replace(/\/+$/, '');
+  return choose(await listModels(deps.clock, base, { apiKey: endpoint.apiKey, withinMs: 2_000 }), undefined);
+}
+
 /** Ids of the models it lists; none when anything about the answer is unlike a list of models. */
-async function listModels(clock: Clock, baseUrl: string): Promise<readonly string[]> {
+async function listModels(
+  clock: Clock,
+  baseUrl: string,
+  { apiKey, withinMs }: { readonly apiKey: string | undefined; readonly withinMs: number },
+): Promise<readonly string[]> {
   const controller = new AbortController();
-  const cancel = clock.after(timeoutMs, () => controller.abort());
+  const cancel = clock.after(withinMs, () => controller.abort());
   try {
     const response = await fetch(`${baseUrl}/models`, {
       signal: controller.signal,
       redirect: 'error',
-      headers: { accept: 'application/json' },
+      headers: {
+        accept: 'application/json',
+        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.trim()}` }),
+      },
     });
     const json =
       response.ok && response.body ? parseJson(await readText(response.body, maxBytes)) : undefined;

@@ -10,10 +10,9 @@ import type { Model, ModelOutcome } from '../../ports/model.ts';
 import { callDemo, demoAlias, demoDescription } from './demo.ts';
 import type { DiscoveredEndpoint } from './discover.ts';
 import { parseEndpoint } from './endpoint.ts';
-import { createFault } from './faults.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 
-export { findLocalEndpoint, type DiscoveredEndpoint } from './discover.ts';
+export { findLocalEndpoint, findModelAt, type DiscoveredEndpoint } from './discover.ts';
 
 /** OPENAI_API_KEY, OPENAI_BASE_URL, WEIR_MODEL. */
 export interface ModelConfig {
@@ -96,11 +95,14 @@ function createLanguageRoute(deps: Parameters<typeof createModel>[0]): Route | n
   };
 }
 
+/** Workstreams keep the alias they were made with; the endpoint may have been changed since. */
 function unknownAlias(alias: string, routes: readonly Route[]): ModelOutcome {
-  const known = routes.map((route) => `"${route.alias}"`).join(', ');
-  return createFault(
-    'NOT_FOUND',
-    { host: 'this server', model: alias, secrets: [] },
-    { what: 'is not configured', advice: `choose one of ${known}` },
-  );
+  const known = routes.map((route) => `"${route.alias}"`).join(' or ');
+  return {
+    type: 'failed',
+    kind: 'NOT_FOUND',
+    message: `The model "${alias}" of this workstream is not set up on this server any more: set WEIR_MODEL back to it, or start a new workstream with ${known}.`,
+    retryable: false,
+    retryAfterMs: null,
+  };
 }

@@ -52,7 +52,8 @@ test('an unknown alias is a fault that names those there are', async () => {
   expect(await call('gone')).toEqual({
     type: 'failed',
     kind: 'NOT_FOUND',
-    message: 'Model "gone" at this server is not configured; choose one of "qwen", "demo".',
+    message:
+      'The model "gone" of this workstream is not set up on this server any more: set WEIR_MODEL back to it, or start a new workstream with "qwen" or "demo".',
     retryable: false,
     retryAfterMs: null,
   });
