@@ -133,8 +133,13 @@ export function readConfig(
     else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
   }
   const config = toConfig(given as Given, cwd);
-  for (const path of config.workspaceRoots.filter((root) => !isFolder(root)))
-    problems.push(`WEIR_WORKSPACES names ${path}, which is not a folder; make it first, or name another.`);
+  const { workspaceRoots } = config;
+  // By number, not by name: what was written there may have been meant for another variable.
+  for (const [i, root] of workspaceRoots.entries())
+    if (!isFolder(root))
+      problems.push(
+        `WEIR_WORKSPACES names a folder that does not exist (number ${i + 1} of ${workspaceRoots.length}); make it first, or name another.`,
+      );
   return problems.length > 0 ? { type: 'invalid', problems } : { type: 'config', config };
 }
 
