@@ -35,7 +35,7 @@ export async function createGraphQL({
       allowedOrigins.length === 0
         ? false
         : { origin: [...allowedOrigins], credentials: false, methods: ['GET', 'POST'], maxAge: 600 },
-    graphiql: dev && { title: 'Weir', subscriptionsProtocol: 'WS' },
+    graphiql: dev && { title: 'GraphiQL for Weir', subscriptionsProtocol: 'WS' },
     ...(dev && { renderGraphiQL: await graphiql() }),
     plugins: [useCSRFPrevention(), useExecutionCancellation(), useOperationLimits()],
   });
