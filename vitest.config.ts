@@ -28,6 +28,8 @@ export default defineConfig({
           include: ['server/test/core/**/*.test.ts', 'schema/**/*.test.ts'],
           pool: 'threads',
           maxWorkers: 2,
+          // Many random lives on a machine that may be busy: a time limit here finds loops, not slowness.
+          testTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },

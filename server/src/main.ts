@@ -27,6 +27,10 @@ if (outcome.type === 'help') {
 }
 
 async function run(config: Parameters<typeof start>[0]): Promise<void> {
+  // Before there is anything to stop in order: nothing was accepted yet, and the database dies with its parent.
+  const early = (): never => process.exit(0);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, early);
   const started = await start(config, print);
   if (started.type === 'refused') {
     complain(started.message);
@@ -53,9 +57,7 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
       },
     );
   };
-  process.on('SIGINT', () => stop(0));
-  process.on('SIGTERM', () => stop(0));
-  process.on('SIGHUP', () => stop(0));
+  for (const signal of signals) process.off(signal, early).on(signal, () => stop(0));
   void server.lost.then(() => {
     complain(
       'This server lost its session: another one took over, or the database was away too long. Start it again.',

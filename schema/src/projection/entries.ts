@@ -164,7 +164,7 @@ export type EntryBody =
       readonly finish: Finish;
       readonly model: string;
       readonly usage: Usage | null;
-      /** Names of calls thrown away because the answer was cut off at the length limit (D-38). */
+      /** Names of calls not run: the answer was cut off at the length limit (D-38), or had too many. */
       readonly discarded: readonly string[];
     }
   | ({ readonly kind: 'TOOL'; readonly callId: string; readonly name: string } & ToolResult)

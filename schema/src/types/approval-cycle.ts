@@ -184,7 +184,7 @@ builder.mutationField('decideApproval', (t) =>
     }),
     description:
       'Approves or denies one call. The first decision wins, whoever else tries. Answers when the decision is safe, ' +
-      'not when the call has run; approved calls start when the last item of their cycle is decided. APPROVAL_GONE: the ' +
+      'not when the call has run; an approved call starts at once, whatever else of its cycle is still open. APPROVAL_GONE: the ' +
       'cycle is not open any more and nothing was approved. ALREADY_DECIDED carries the decision that stands. ' +
       'ARGUMENTS_CHANGED: look again, something else would run.',
     args: { input: t.arg({ type: DecideApprovalInput, required: true, description: 'What was decided.' }) },

@@ -33,6 +33,8 @@ export interface CommandKey {
   readonly scope: string;
   readonly key: string;
   readonly inputHash: string;
+  /** Nobody could look whether it was used in an earlier epoch. */
+  readonly blind?: boolean;
 }
 
 export type World =

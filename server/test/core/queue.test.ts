@@ -75,6 +75,14 @@ describe('a message sent while busy', () => {
     expect(queued(w)).toHaveLength(20);
   });
 
+  it('is refused when what waits has more than two million characters, for the queue is kept whole', () => {
+    const w = busy();
+    w.send('a'.repeat(1_000_000));
+    w.send('b'.repeat(1_000_000));
+    expect(w.send('c').reply).toMatchObject({ refusal: { code: 'QUEUE_FULL' } });
+    expect(queued(w)).toHaveLength(2);
+  });
+
   it('is taken also when twenty are held: they go first, and it goes with them (broke: it was refused for good)', () => {
     const w = busy();
     for (let i = 0; i < 20; i += 1) w.send(`waiting ${i}`);

@@ -170,8 +170,21 @@ describe('tool calls', () => {
     expect(shows(w)).toBe('IDLE');
     expect(lower('system', w.state.conversation).at(-1)).toEqual({
       role: 'assistant',
-      text: 'let me\n[Cut off at the length limit; these tool calls were not run: shell, write_file.]',
+      text: 'let me\n[Cut off at the length limit; these were not run: shell, write_file.]',
       calls: [],
+    });
+  });
+
+  it('beyond 128 in one answer are not run, and the model is told which (broke: thousands stalled everything)', () => {
+    const w = asked();
+    w.answer({ calls: Array.from({ length: 200 }, (_, i) => declaration(`t${i}`)) });
+    const said = last(w, 'ASSISTANT');
+    expect(said.calls).toHaveLength(128);
+    expect(said.discarded).toEqual([...Array.from({ length: 20 }, (_, i) => `t${128 + i}`), 'and 52 more']);
+    const told = lower('system', w.state.conversation).at(-1);
+    expect(told).toMatchObject({
+      role: 'assistant',
+      text: expect.stringMatching(/^\[Too many tool calls .* t128, .* and 52 more\.\]$/) as string,
     });
   });
 

@@ -49,7 +49,8 @@ export const AssistantEntry = entryRef('ASSISTANT').implement({
       resolve: (e) => e.entry.usage,
     }),
     discarded: t.stringList({
-      description: 'Names of calls thrown away because the answer was cut off at the length limit.',
+      description:
+        'Names of calls that are not run: all of them when the answer was cut off at the length limit (`finish` LENGTH), else those after the 128th. At most 20 names, then how many more.',
       resolve: (e) => e.entry.discarded,
     }),
   }),

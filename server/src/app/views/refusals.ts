@@ -30,7 +30,7 @@ const sentences: {
     retryable: false,
   }),
   QUEUE_FULL: ({ capacity }) => ({
-    message: `${capacity} messages are already waiting. Wait for the turn to take them, or stop it.`,
+    message: `The queue is full: at most ${capacity} messages and 2 million characters can wait. Wait for the turn to take them, or stop it.`,
     retryable: true,
   }),
   STALE_TURN: () => ({

@@ -42,6 +42,7 @@ export function lower(system: string, conversation: readonly Entry[]): readonly 
 
 function textOf(entry: EntryOf<'ASSISTANT'>): string {
   if (entry.discarded.length === 0) return entry.text;
-  const note = `[Cut off at the length limit; these tool calls were not run: ${entry.discarded.join(', ')}.]`;
+  const why = entry.finish === 'LENGTH' ? 'Cut off at the length limit' : 'Too many tool calls in one answer';
+  const note = `[${why}; these were not run: ${entry.discarded.join(', ')}.]`;
   return entry.text === '' ? note : `${entry.text}\n${note}`;
 }

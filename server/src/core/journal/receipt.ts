@@ -5,6 +5,8 @@ export interface Receipt {
   readonly key: string;
   /** SHA-256 (hex) of the command's name and input without the key. */
   readonly inputHash: string;
+  /** Recorded without knowing whether an earlier epoch did: one that is there stays, and this one is not needed. */
+  readonly blind?: boolean;
   /** The acceptance without its durability, as it is answered again. */
   readonly outcome: Readonly<Record<string, unknown>>;
 }

@@ -11,6 +11,11 @@ import { drain } from './queue.ts';
 import { settleTurn } from './settle.ts';
 import { finishStop } from './stop.ts';
 
+/** Calls of one answer that are taken; more is no plan but a model in a loop. */
+const maxCallsPerAnswer = 128;
+/** Names told of those that are not. */
+const maxNamesTold = 20;
+
 /** Pieces of the open answer: shown at their offset, never an entry (I13). */
 export function modelDelta(
   draft: StepDraft,
@@ -63,10 +68,10 @@ export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOu
 
 function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): StepDraft {
   // Calls of an answer cut off at the limit may be half a call: never run (D-38).
-  const cut = answer.finish === 'LENGTH';
-  const [d, calls] = nameCalls(draft, cut ? [] : answer.calls);
+  const kept = answer.finish === 'LENGTH' ? 0 : maxCallsPerAnswer;
+  const [d, calls] = nameCalls(draft, answer.calls.slice(0, kept));
   const { text, reasoning, finish, model, usage } = answer;
-  const discarded = cut ? answer.calls.map((call) => call.name) : [];
+  const discarded = namesOf(answer.calls.slice(kept));
   const said = admit(
     d,
     { kind: 'ASSISTANT', text, reasoning, calls, finish, model, usage, discarded },
@@ -80,6 +85,12 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): Ste
     : finish === 'OTHER'
       ? endedForUnknownReason(said)
       : endOrGoOn(said);
+}
+
+/** Names of calls that are not run, shortened to what a reader and a model can use. */
+function namesOf(calls: ModelAnswer['calls']): readonly string[] {
+  const names = calls.slice(0, maxNamesTold).map((call) => call.name.slice(0, 100));
+  return calls.length > maxNamesTold ? [...names, `and ${calls.length - maxNamesTold} more`] : names;
 }
 
 /** Calls run because they are there, whatever the finish reason says; each gets an id of our own (D-35, D-38). */

@@ -6,6 +6,13 @@ import type { Author, Queue, QueuedMessage } from 'schema/projection';
 
 /** Most messages that may wait (D-63). */
 export const queueCapacity = 20;
+/** Most text that may wait, UTF-16 code units: every entry of the queue carries the whole of it. */
+const queueTextCapacity = 2_000_000;
+
+/** True when another message may wait beside those that do. */
+export const hasRoom = (queue: Queue, text: string): boolean =>
+  queue.items.length < queueCapacity &&
+  queue.items.reduce((sum, item) => sum + item.text.length, text.length) <= queueTextCapacity;
 
 export interface Drained {
   /** Id of the first message, which becomes the id of the USER entry. */

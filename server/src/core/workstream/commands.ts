@@ -6,7 +6,7 @@ import { decideApproval } from '../approvals/decide.ts';
 import type { Command } from '../inputs.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../refusals.ts';
 import { admit, mint, type StepDraft } from '../step-draft.ts';
-import { enqueue, queueCapacity } from '../turn/queue.ts';
+import { enqueue, hasRoom, queueCapacity } from '../turn/queue.ts';
 import { startFromQueue, startTurn } from '../turn/start.ts';
 import { stopTargets, stopTurn } from '../turn/stop.ts';
 import { isLatched } from './state.ts';
@@ -51,7 +51,7 @@ function send(draft: StepDraft, author: Author, text: string): CommandResult {
     return accepted(started, sent(started, 'STARTED', messageId));
   }
   // Without a live turn the queue is drained at once, this message included: a full one must not shut it for good.
-  if (live && projection.queue.items.length >= queueCapacity)
+  if (live && !hasRoom(projection.queue, text))
     return refused(refuse({ code: 'QUEUE_FULL', capacity: queueCapacity }));
   const message: QueuedMessage = { id: messageId, text, author, afterStop: isLatched(live), at: d.at };
   const queued = admit(d, { kind: 'QUEUE', queue: enqueue(projection.queue, message) });
