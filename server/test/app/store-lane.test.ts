@@ -152,6 +152,16 @@ describe('A store lane', () => {
     expect(ends).toEqual([]);
   });
 
+  it('does not take receipts for stored that the database refused: nothing vouches for them but themselves', async () => {
+    const [batch] = batches(1, true);
+    storage.refuseData(true);
+    push([batch!]);
+    await until(() => statuses().includes('CONFLICT'));
+    expect(stored).toEqual([]);
+    const { scope, key } = batch!.receipts[0]!;
+    expect(await storage.journal.findReceipt(scope, key)).toBeNull();
+  });
+
   it('keeps trying when the read-back itself meets no database (D-52)', async () => {
     storage.loseAnswers();
     push(batches(1));
