@@ -14,10 +14,14 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 export interface WeirClient {
   /** Sends a query once. */
   request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<Answer<R>>;
-  /** A mutation under a key of its own; `run` it until it is accepted or refused. */
+  /**
+   * A mutation under a key of its own; `run` it until it is accepted or refused. Who must be able to go on after the
+   * process has ended makes the `key` before (`newKey`), keeps it with the input, and names it here.
+   */
   intend<R extends { readonly __typename: string }, I extends { readonly key: string }>(
     document: TadaDocumentNode<{ result: R }, { input: I }>,
     input: Omit<I, 'key'>,
+    key?: string,
   ): Intent<AcceptedOf<R>>;
   /** Follows one workstream until stopped. */
   follow(workstreamId: string, observe: (followed: Followed) => void): Follower;
@@ -38,7 +42,7 @@ export function createWeirClient(options: WeirClientOptions): WeirClient {
   const deps = { transport, pace: options.pace ?? realPace };
   return {
     request: (document, variables, signal) => transport.request(document, variables, signal),
-    intend: (document, input) => createIntent(deps, document, input),
+    intend: (document, input, key) => createIntent(deps, document, input, key),
     follow: (workstreamId, observe) => follow(deps, workstreamId, observe),
     followStates: (observe) => followStates(deps, observe),
     dispose: () => {
@@ -51,7 +55,7 @@ export * from './operations.ts';
 export { failureText, type Answer, type Failure } from './failure.ts';
 export type { Follower } from './follow.ts';
 export type { Followed, Known, Notice } from './followed.ts';
-export type { Intent, Outcome, Progress } from './intent.ts';
+export { newKey, type Intent, type Outcome, type Progress } from './intent.ts';
 export type { Connection, Persistent } from './persist.ts';
 export { exchangeCode, type Exchange } from './session.ts';
 export type { States } from './states.ts';

@@ -56,7 +56,7 @@ const ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 400;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** 128 random bits; `crypto.randomUUID` would need a secure context, and Weir may be served over plain HTTP. */
+/** The key of a new intent, 128 random bits; `crypto.randomUUID` would need a secure context, and Weir may be served over plain HTTP. */
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
@@ -66,9 +66,9 @@ export function createIntent<R extends { readonly __typename: string }, I extend
   deps: { readonly transport: Transport; readonly pace: Pace },
   document: TadaDocumentNode<{ result: R }, { input: I }>,
   input: Omit<I, 'key'>,
+  key: string = newKey(),
 ): Intent<AcceptedOf<R>> {
   const { transport, pace } = deps;
-  const key = newKey();
   const variables = { input: { ...input, key } as unknown as I };
 
   return {

@@ -106,3 +106,12 @@ it('D-60 makes a key for each intent that the server takes', async () => {
   const intent = createIntent({ transport, pace: hastyPace() }, createWorkstream, { title: 'T' });
   expect(await intent.run()).toMatchObject({ type: 'Rejected', code: 'KEY_REUSED', field: null });
 });
+
+it('D-60 goes on under a key that was kept', async () => {
+  const { received, transport, pace } = server(accepted('DURABLE'));
+  const key = newKey();
+  const intent = createIntent({ transport, pace }, sendMessage, input, key);
+  expect(intent.key).toBe(key);
+  await intent.run();
+  expect(received.map((sent) => sent.key)).toEqual([key]);
+});
