@@ -2,20 +2,21 @@
  * Owns: what a person sees of a conversation in a browser: an answer that comes, messages that wait, Stop, a page that
  * is loaded anew, an endpoint that refuses. Does not own: approvals (`approvals.browser.test.ts`).
  */
+import type { Page, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { lastMessage, type ChatBody } from '../../server/test/support/scripted-provider.ts';
-import { createBrowserWorld } from '../support/browser.ts';
+import { createBrowserWorld, patienceMs } from '../support/browser.ts';
 import {
   answers,
   button,
   inState,
-  isSent,
   message,
   messages,
   misses,
   queue,
   reads,
   say,
+  sending,
   sees,
 } from '../support/page.ts';
 
@@ -46,7 +47,6 @@ it('shows messages that wait while the agent is busy, and makes them part of the
   await reads(answers(page), 'One moment.');
   await message(page).fill('Then the second.');
   await button(page, 'Queue').click();
-  await isSent(page);
   await reads(queue(page).getByRole('listitem'), 'Then the second.');
   await say(page, 'And the third.');
   await sees(queue(page).getByText('2 messages wait until this turn ends.'));
@@ -145,6 +145,107 @@ it('keeps a message that is being written over a reload', async () => {
   expect(await message(page).inputValue()).toBe('Not sent yet');
 });
 
+it('takes a message out of the field at once, so that typing on makes a second one, in order (D-63)', async () => {
+  world.provider.script([
+    { stream: ['One moment. ', { gate: 'busy' }, 'Done.'] },
+    { when: (body) => lastMessage(body).content === 'Second.', stream: ['Both taken.'] },
+  ]);
+  const { page } = await world.workstream('Typed on');
+  const sends = await atSend(page);
+  await message(page).focus();
+  await page.keyboard.type('First.');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('Second.');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('Not yet');
+  const first = await sends.next();
+  expect(await sending(page).getByRole('listitem').allInnerTexts()).toEqual([
+    'Sending …First.',
+    'NextSecond.',
+  ]);
+  expect(await message(page).inputValue()).toBe('Not yet');
+  await first.continue();
+  await (await sends.next()).continue();
+  await misses(sending(page));
+  expect(sends.seen()).toEqual(['First.', 'Second.']);
+  await reads(queue(page).getByRole('listitem'), 'Second.');
+  world.provider.release('busy');
+  await reads(answers(page).nth(1), 'Both taken.');
+  await inState(page, 'Idle');
+  const order = await page.getByRole('article').allInnerTexts();
+  expect(order.map((text) => text.split('\n').at(-1))).toEqual([
+    'First.',
+    'One moment. Done.',
+    'Second.',
+    'Both taken.',
+  ]);
+  expect(await message(page).inputValue()).toBe('Not yet');
+});
+
+it('neither loses nor doubles what a reload found under way, whether the server has it or not (D-60)', async () => {
+  world.provider.script([
+    { when: (body) => lastMessage(body).content === 'Taken.', stream: ['One moment. ', { gate: 'busy' }] },
+    { when: (body) => lastMessage(body).content === 'Waits.', stream: ['Both taken.'] },
+  ]);
+  const { page } = await world.workstream('Reload while sending');
+  const sends = await atSend(page);
+  await say(page, 'Taken.');
+  await say(page, 'Waits.');
+  await message(page).fill('Not yet');
+  // The server takes it, and the page never hears of that.
+  await (await sends.next()).fetch();
+  await reads(answers(page), 'One moment.');
+  await page.reload();
+  await (await sends.next()).continue();
+  await (await sends.next()).continue();
+  await misses(sending(page));
+  expect(sends.seen()).toEqual(['Taken.', 'Taken.', 'Waits.']);
+  await reads(queue(page).getByRole('listitem'), 'Waits.');
+  world.provider.release('busy');
+  await reads(answers(page).nth(1), 'Both taken.');
+  await inState(page, 'Idle');
+  expect(await messages(page).count()).toBe(2);
+  expect(await message(page).inputValue()).toBe('Not yet');
+});
+
+it('puts a message that was refused back in front of what was typed meanwhile, and says why (D-11)', async () => {
+  world.provider.script([
+    { when: (body) => lastMessage(body).content === 'First.', stream: ['I am here. ', { gate: 'busy' }] },
+    { when: (body) => lastMessage(body).content === 'Second.', stream: ['And again.'] },
+  ]);
+  const { page } = await world.workstream('Came back');
+  const sends = await atSend(page);
+  await message(page).focus();
+  await page.keyboard.type('First.');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('Second');
+  const { fulfill } = await sends.next();
+  await fulfill({
+    data: {
+      result: {
+        __typename: 'QueueFull',
+        code: 'QUEUE_FULL',
+        message: 'The queue is full.',
+        retryable: false,
+      },
+    },
+  });
+  await sees(page.getByRole('alert').getByText('The queue is full.'));
+  expect(await message(page).inputValue()).toBe('First.\n\nSecond');
+  // The caret is still where it was.
+  await page.keyboard.type('.');
+  expect(await message(page).inputValue()).toBe('First.\n\nSecond.');
+  await page.keyboard.press('Enter');
+  await (await sends.next()).continue();
+  await (await sends.next()).continue();
+  await misses(sending(page));
+  expect(await page.getByRole('alert').count()).toBe(0);
+  world.provider.release('busy');
+  await reads(answers(page).nth(1), 'And again.');
+  await inState(page, 'Idle');
+  expect(sends.seen()).toEqual(['First.', 'First.', 'Second.']);
+});
+
 it('says in a sentence what to do when the endpoint refuses the key, and takes the next message', async () => {
   world.provider.script([
     {
@@ -162,3 +263,38 @@ it('says in a sentence what to do when the endpoint refuses the key, and takes t
   await inState(page, 'Idle');
   expect(await page.getByRole('alert').count()).toBe(0);
 });
+
+interface HeldSend {
+  continue(): Promise<void>;
+  /** The server gets it; the page hears nothing. */
+  fetch(): Promise<void>;
+  fulfill(body: unknown): Promise<void>;
+}
+
+/** Holds every message that this page sends until the test lets it go on. */
+async function atSend(page: Page): Promise<{ next(): Promise<HeldSend>; seen(): readonly string[] }> {
+  const held: Route[] = [];
+  const texts: string[] = [];
+  let at = 0;
+  await page.route('**/graphql', async (route) => {
+    const body = route.request().postDataJSON() as {
+      query: string;
+      variables: { input?: { text?: string } };
+    };
+    if (!body.query.includes('mutation SendMessage')) return route.continue();
+    texts.push(body.variables.input?.text ?? '');
+    held.push(route);
+  });
+  return {
+    seen: () => texts,
+    async next() {
+      await expect.poll(() => held.length, { timeout: patienceMs }).toBeGreaterThan(at);
+      const route = held[at++]!;
+      return {
+        continue: () => route.continue(),
+        fetch: async () => void (await route.fetch()),
+        fulfill: (json) => route.fulfill({ json }),
+      };
+    },
+  };
+}

@@ -42,7 +42,7 @@ it('lets the demo write a file, think, and be stopped', async () => {
   await page.getByRole('textbox', { name: 'Title' }).fill('All phrases');
   await page
     .getByRole('combobox', { name: 'Model' })
-    .selectOption({ label: 'demo (demo, not a language model)' });
+    .selectOption({ label: 'demo (not a language model)' });
   const folder = world.folder('all-phrases');
   await page.getByRole('textbox', { name: 'Workspace folder' }).fill(folder);
   await button(page, 'Create workstream').click();
@@ -99,7 +99,7 @@ it('tells a browser without a token how to get in, and refuses a code and a toke
   await sees(page.getByRole('heading', { name: 'This link does not open Weir any more' }));
   await page.getByRole('textbox', { name: 'Token' }).fill('weir_made-up');
   await button(page, 'Sign in').click();
-  await sees(page.getByRole('heading', { name: 'You were signed out' }));
+  await sees(page.getByRole('heading', { name: 'This token does not open Weir' }));
   await sees(page.getByRole('alert').getByText('The server does not accept this token.'));
   expect(await storedIn(context)).toEqual([]);
 });

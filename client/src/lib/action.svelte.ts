@@ -54,7 +54,8 @@ export class Action<Input, Accepted> {
   }
 }
 
-function problemOf(outcome: Outcome<unknown>): Problem | null {
+/** Why it did not work, for a person; null when it did. */
+export function problemOf(outcome: Outcome<unknown>): Problem | null {
   switch (outcome.type) {
     case 'Accepted':
       return null;

@@ -26,6 +26,32 @@ export const outcomeWords: Readonly<Record<ToolResult['outcome'], string>> = {
   CANCELED: 'Canceled',
 };
 
+/** How many questions wait for a person, and where a button leads that shows them. */
+export const questionWords = (count: number): { readonly waits: string; readonly go: string } =>
+  count === 1
+    ? { waits: 'One question waits for your answer.', go: 'Go to the question' }
+    : { waits: `${count} questions wait for your answers.`, go: 'Go to the first question' };
+
+/**
+ * A text that counts in bytes, as the tools' do because they are written for models, with round counts as a person says
+ * them: `262144 bytes` is `256 KiB`.
+ */
+export const roundBytes = (text: string): string =>
+  text.replace(/\b([1-9]\d{3,8}) bytes\b/g, (said, digits: string) => {
+    const bytes = Number(digits);
+    if (bytes % 2 ** 20 === 0) return `${bytes / 2 ** 20} MiB`;
+    return bytes % 2 ** 10 === 0 ? `${bytes / 2 ** 10} KiB` : said;
+  });
+
+/** What a model is, to stand beside its name without saying that again. */
+export const aboutModel = ({
+  alias,
+  description,
+}: {
+  readonly alias: string;
+  readonly description: string;
+}): string => (description.startsWith(`${alias}, `) ? description.slice(alias.length + 2) : description);
+
 type Finish = Extract<Entry, { readonly kind: 'ASSISTANT' }>['finish'];
 
 /** Null when there is nothing to remark. */

@@ -14,11 +14,16 @@ export type SessionState =
   | { readonly status: 'IN'; readonly token: string }
   | { readonly status: 'OUT'; readonly reason: OutReason; readonly message: string | null };
 
-/** NONE: nothing was tried. LINK: the link was not taken. TOKEN: the token is not accepted. LEFT: on purpose. */
-export type OutReason = 'NONE' | 'LINK' | 'FAILED' | 'TOKEN' | 'LEFT';
+/**
+ * NONE: nothing was tried. LINK: the link was not taken. TOKEN: what was entered is no token. ENDED: the token is not
+ * accepted any more. LEFT: on purpose.
+ */
+export type OutReason = 'NONE' | 'LINK' | 'FAILED' | 'TOKEN' | 'ENDED' | 'LEFT';
 
 export class Session {
   state = $state.raw<SessionState>({ status: 'EXCHANGING' });
+  /** The token was entered by hand, and nobody has said yet that it opens anything. */
+  #unproven = false;
 
   /** Reads the address and what is kept, and follows both until the returned function is called. */
   start(): () => void {
@@ -42,13 +47,30 @@ export class Session {
 
   /** Takes a token as a person has it, for example from `createToken`. */
   enter(token: string): void {
-    localStorage.setItem(STORED, token.trim());
-    this.#keepUp();
+    this.#unproven = true;
+    this.#take(token.trim());
+  }
+
+  /** The server took the token. */
+  prove(): void {
+    this.#unproven = false;
+  }
+
+  /** The server does not take this token. What comes late about a former one ends nothing. */
+  end(token: string, message: string): void {
+    if (this.state.status !== 'IN' || this.state.token !== token) return;
+    this.leave(this.#unproven ? 'TOKEN' : 'ENDED', message);
   }
 
   leave(reason: OutReason, message: string | null = null): void {
+    this.#unproven = false;
     localStorage.removeItem(STORED);
     this.state = { status: 'OUT', reason, message };
+  }
+
+  #take(token: string): void {
+    localStorage.setItem(STORED, token);
+    this.#keepUp();
   }
 
   #keepUp(): void {
@@ -59,7 +81,7 @@ export class Session {
   async #exchange(code: string): Promise<void> {
     this.state = { status: 'EXCHANGING' };
     const exchange = await exchangeCode({ origin: location.origin, code });
-    if (exchange.type === 'Token') this.enter(exchange.token);
+    if (exchange.type === 'Token') this.#take(exchange.token);
     // Who is signed in already stays so: an old link was opened once more.
     else if (localStorage.getItem(STORED) !== null) this.#keepUp();
     else {

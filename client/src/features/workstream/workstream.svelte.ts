@@ -3,14 +3,7 @@
  * does to it.
  * Does not own: following (`client-kit`), what follows from entries (the projection), how it looks (the components).
  */
-import {
-  decideApproval,
-  resumeQueue,
-  sendMessage,
-  stopTurn,
-  type Followed,
-  type Follower,
-} from 'schema/client-kit';
+import { decideApproval, resumeQueue, stopTurn, type Followed, type Follower } from 'schema/client-kit';
 import { activityOf, durableThrough, isStopping, liveTurn, openItems, stateOf } from 'schema/projection';
 import { getContext, setContext } from 'svelte';
 import { Action } from '../../lib/action.svelte.ts';
@@ -47,7 +40,6 @@ export class Workstream {
     this.known ? blocksOf(this.known.entries, this.known.view.overlay, durableThrough(this.known.view)) : [],
   );
 
-  readonly sending: Action<{ text: string }, unknown>;
   readonly stopIt: Action<{ turnId: string | null }, unknown>;
   readonly resuming: Action<object, unknown>;
   readonly #api: Api;
@@ -58,7 +50,6 @@ export class Workstream {
     this.#api = api;
     this.id = id;
     const { client } = api;
-    this.sending = new Action(({ text }) => client.intend(sendMessage, { workstreamId: id, text }), api);
     this.stopIt = new Action(({ turnId }) => client.intend(stopTurn, { workstreamId: id, turnId }), api);
     this.resuming = new Action(() => client.intend(resumeQueue, { workstreamId: id }), api);
   }

@@ -1,0 +1,200 @@
+/**
+ * Owns: getting messages out of the field and safe onto the server, one after the other, whatever the person types or
+ * looks at meanwhile. Does not own: how what is unsent is written down (`outgoing.ts`), repeating (`client-kit`).
+ *
+ * Invariants: one message of a workstream is under way at a time; what is not acknowledged is kept over a reload and
+ * goes on under its key (D-60), but only for whom it was written (D-12); what did not get there is back in the field,
+ * with all that waited behind it, so that nothing overtakes it.
+ */
+import { newKey, sendMessage, type Intent, type Progress } from 'schema/client-kit';
+import { getContext, setContext } from 'svelte';
+import { problemOf, type Problem } from '../../lib/action.svelte.ts';
+import type { Api } from '../../lib/api.svelte.ts';
+import {
+  broughtBack,
+  keep,
+  keptIn,
+  nothing,
+  read,
+  split,
+  taken,
+  unsendable,
+  type Message,
+  type Outgoing,
+} from './outgoing.ts';
+
+export interface OutboxDeps {
+  readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  intend(message: Message): Intent<unknown>;
+  /** Id of the token that messages are sent with; null while it is not known. */
+  author(): string | null;
+  signedOut(reason: string): void;
+}
+
+/** What is going out of one workstream's field. It outlives the page of the workstream, not the session. */
+export class Outbox {
+  progress = $state.raw<Progress | null>(null);
+  readonly #deps: OutboxDeps;
+  readonly #id: string;
+  #outgoing = $state.raw<Outgoing>(nothing);
+  #refused = $state.raw<Problem | null>(null);
+  /** Kept from before this page was loaded, and not known yet to be ours. */
+  #restored: boolean;
+  #busy = false;
+  #stopped = false;
+
+  constructor(deps: OutboxDeps, workstreamId: string) {
+    this.#deps = deps;
+    this.#id = workstreamId;
+    this.#outgoing = read(deps.storage, workstreamId);
+    this.#restored = this.#outgoing.sending.length > 0;
+  }
+
+  // Getters, since a derived value would end with the component that asked for this outbox first.
+
+  /** Taken from the field and not acknowledged, oldest first. */
+  get sending(): readonly Message[] {
+    return this.#outgoing.sending;
+  }
+
+  /** How many messages stand in the field. */
+  get messages(): number {
+    const { same, rest } = this.#parts;
+    return same.length + (rest === '' ? 0 : 1);
+  }
+
+  /** Why what is in the field came back; null once that is changed. */
+  get problem(): Problem | null {
+    return this.#parts.same.length > 0 ? this.#refused : null;
+  }
+
+  /** Why the field cannot be sent, in words; null when it can. */
+  get unable(): string | null {
+    const { same, rest } = this.#parts;
+    return same.length > 0 && rest === '' ? null : unsendable(rest);
+  }
+
+  get text(): string {
+    return this.#outgoing.text;
+  }
+
+  set text(text: string) {
+    this.#become({ ...this.#outgoing, text });
+  }
+
+  /** Takes what is in the field, at once, and sends it when what was taken before is safe. */
+  send(): void {
+    if (this.unable !== null) return;
+    this.#refused = null;
+    this.#become(taken(this.#outgoing, newKey, this.#deps.author()));
+    void this.#work();
+  }
+
+  /** Goes on with what a former load of the page left under way, if it was written under this token. */
+  resume(author: string): void {
+    if (!this.#restored) return;
+    this.#restored = false;
+    const { sending } = this.#outgoing;
+    if (sending.every((message) => message.author === author)) void this.#work();
+    else
+      this.#bringBack(sending.map(anew), {
+        message:
+          'You signed in with another token before the server had acknowledged this. Look whether it is in the conversation before you send it.',
+        field: null,
+        unsettled: false,
+        code: null,
+      });
+  }
+
+  /** Sends nothing more, and leaves what is kept to the next session. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  get #parts(): ReturnType<typeof split> {
+    return split(this.#outgoing.text, this.#outgoing.returned);
+  }
+
+  async #work(): Promise<void> {
+    if (this.#busy || this.#restored) return;
+    this.#busy = true;
+    for (let next = this.sending[0]; next && !this.#stopped; next = this.sending[0]) await this.#carry(next);
+    this.#busy = false;
+  }
+
+  async #carry(message: Message): Promise<void> {
+    const outcome = await this.#deps.intend(message).run((progress) => {
+      this.progress = progress;
+    });
+    this.progress = null;
+    if (this.#stopped) return;
+    const [first = message, ...behind] = this.#outgoing.sending;
+    if (outcome.type === 'Accepted') {
+      this.#become({ ...this.#outgoing, sending: behind });
+      return;
+    }
+    // A refusal stays the answer to its key, so the next try needs another one.
+    this.#bringBack([outcome.type === 'Rejected' ? anew(first) : first, ...behind], problemOf(outcome));
+    if (outcome.type === 'Failed' && outcome.failure?.type === 'Unauthenticated')
+      this.#deps.signedOut(outcome.message);
+  }
+
+  #bringBack(messages: readonly Message[], why: Problem | null): void {
+    this.#refused = why;
+    this.#become(broughtBack(this.#outgoing, messages));
+  }
+
+  #become(outgoing: Outgoing): void {
+    this.#outgoing = outgoing;
+    if (!this.#stopped) keep(this.#deps.storage, this.#id, outgoing);
+  }
+}
+
+const anew = (message: Message): Message => ({ ...message, key: newKey() });
+
+/** The outboxes of one session, one for each workstream. */
+export class Outboxes {
+  readonly #api: Api;
+  readonly #storage: Storage;
+  readonly #of: Record<string, Outbox> = {};
+
+  constructor(api: Api, storage: Storage) {
+    this.#api = api;
+    this.#storage = storage;
+  }
+
+  of(workstreamId: string): Outbox {
+    return (this.#of[workstreamId] ??= this.#open(workstreamId));
+  }
+
+  /** Goes on with what was under way in all workstreams when the page was left. */
+  resume(author: string): void {
+    for (const id of keptIn(this.#storage)) this.of(id).resume(author);
+  }
+
+  stop(): void {
+    for (const outbox of Object.values(this.#of)) outbox.stop();
+  }
+
+  #open(workstreamId: string): Outbox {
+    return new Outbox(
+      {
+        storage: this.#storage,
+        intend: ({ key, text }) => this.#api.client.intend(sendMessage, { workstreamId, text }, key),
+        author: () => this.#author(),
+        signedOut: (reason) => {
+          this.#api.signedOut(reason);
+        },
+      },
+      workstreamId,
+    );
+  }
+
+  #author(): string | null {
+    return this.#api.info?.viewer.tokenId ?? null;
+  }
+}
+
+const key = Symbol('outboxes');
+export const setOutboxes = (outboxes: Outboxes): Outboxes => setContext(key, outboxes);
+export const getOutboxes = (): Outboxes => getContext<Outboxes>(key);

@@ -1,0 +1,140 @@
+import type { Outcome } from 'schema/client-kit';
+import { expect, it, vi } from 'vitest';
+import { Outbox } from './outbox.svelte.ts';
+import type { Message } from './outgoing.ts';
+
+type Answer = Outcome<unknown>;
+
+const accepted: Answer = { type: 'Accepted', payload: {} };
+const failed: Answer = { type: 'Failed', message: 'The server cannot be reached.', failure: null };
+const refused: Answer = { type: 'Rejected', code: 'QUEUE_FULL', message: 'The queue is full.', field: null };
+
+/** A server that answers when the test says so, and a tab whose storage outlives its pages. */
+function world(kept = new Map<string, string>()) {
+  const asked: { readonly message: Message; answer(outcome: Answer): void }[] = [];
+  const signedOut: string[] = [];
+  const outbox = new Outbox(
+    {
+      storage: {
+        getItem: (key) => kept.get(key) ?? null,
+        setItem: (key, value) => void kept.set(key, value),
+        removeItem: (key) => void kept.delete(key),
+      },
+      intend: (message) => ({
+        key: message.key,
+        run: () => new Promise((answer) => asked.push({ message, answer })),
+      }),
+      author: () => 'me',
+      signedOut: (reason) => signedOut.push(reason),
+    },
+    'w1',
+  );
+  const say = (text: string) => {
+    outbox.text = text;
+    outbox.send();
+  };
+  /** Answers the nth message that was asked for, once it was. */
+  const answer = async (nth: number, outcome: Answer) => {
+    await vi.waitUntil(() => asked.length > nth);
+    asked[nth]!.answer(outcome);
+  };
+  const texts = () => asked.map(({ message }) => message.text);
+  const keys = () => asked.map(({ message }) => message.key);
+  return { outbox, kept, asked, say, answer, texts, keys, signedOut };
+}
+
+it('takes the text at once, and sends one message after the other, each under a key of its own', async () => {
+  const { outbox, kept, say, answer, texts, keys } = world();
+  say('one');
+  expect(outbox.text).toBe('');
+  say('two');
+  outbox.text = 'thr';
+  expect(texts()).toEqual(['one']);
+  expect(outbox.sending.map((message) => message.text)).toEqual(['one', 'two']);
+  await answer(0, accepted);
+  await answer(1, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(texts()).toEqual(['one', 'two']);
+  expect(new Set(keys()).size).toBe(2);
+  expect(outbox.text).toBe('thr');
+  outbox.text = '';
+  expect(kept.size).toBe(0);
+});
+
+it('puts back what failed, with all behind it and the reason, and repeats it under its key (D-60)', async () => {
+  const { outbox, say, answer, texts, keys } = world();
+  say('one');
+  say('two');
+  outbox.text = 'three';
+  await answer(0, failed);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(outbox.text).toBe('one\n\ntwo\n\nthree');
+  expect(outbox.problem).toMatchObject({ message: 'The server cannot be reached.', unsettled: true });
+  expect(outbox.messages).toBe(3);
+  expect(texts()).toEqual(['one']);
+
+  outbox.text += '!';
+  expect(outbox.problem).not.toBeNull();
+  outbox.send();
+  expect([outbox.text, outbox.problem]).toEqual(['', null]);
+  for (const nth of [1, 2, 3]) await answer(nth, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(texts()).toEqual(['one', 'one', 'two', 'three!']);
+  expect(keys()[1]).toBe(keys()[0]);
+  expect(new Set(keys()).size).toBe(3);
+});
+
+it('a refused message comes back with the reason, and is tried again under another key', async () => {
+  const { outbox, say, answer, keys } = world();
+  say('one');
+  await answer(0, refused);
+  await vi.waitUntil(() => outbox.text === 'one');
+  expect(outbox.problem).toMatchObject({ code: 'QUEUE_FULL', unsettled: false });
+  outbox.text = 'one, changed';
+  expect(outbox.problem).toBeNull();
+  outbox.text = 'one';
+  outbox.send();
+  await answer(1, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(keys()[1]).not.toBe(keys()[0]);
+});
+
+it('goes on after a reload under the same keys, once it is known who is there (D-60)', async () => {
+  const before = world();
+  before.say('one');
+  before.say('two');
+  before.outbox.text = 'thr';
+  before.outbox.stop();
+  await before.answer(0, accepted);
+
+  const { outbox, answer, texts, keys, say } = world(before.kept);
+  expect(outbox.text).toBe('thr');
+  expect(outbox.sending.map((message) => message.text)).toEqual(['one', 'two']);
+  say('three');
+  expect(texts()).toEqual([]);
+  outbox.resume('me');
+  for (const nth of [0, 1, 2]) await answer(nth, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(texts()).toEqual(['one', 'two', 'three']);
+  expect(keys()[0]).toBe(before.keys()[0]);
+});
+
+it('sends nothing that was written under another token: it stands in the field again (D-12)', () => {
+  const before = world();
+  before.say('one');
+  before.outbox.stop();
+  const { outbox, texts } = world(before.kept);
+  outbox.resume('somebody else');
+  expect(outbox.text).toBe('one');
+  expect(outbox.problem?.message).toMatch(/signed in with another token/);
+  expect(texts()).toEqual([]);
+});
+
+it('is kept when the token is not accepted any more', async () => {
+  const { say, answer, kept, signedOut } = world();
+  say('one');
+  const failure = { type: 'Unauthenticated', message: 'Revoked.' } as const;
+  await answer(0, { type: 'Failed', message: 'Revoked.', failure });
+  await vi.waitUntil(() => signedOut.length === 1);
+  expect(world(kept).outbox.text).toBe('one');
+});

@@ -1,0 +1,83 @@
+import { expect, it } from 'vitest';
+import {
+  broughtBack,
+  keep,
+  keptIn,
+  nothing,
+  read,
+  split,
+  taken,
+  unsendable,
+  type Message,
+} from './outgoing.ts';
+
+function storage() {
+  const kept = new Map<string, string>();
+  return {
+    kept,
+    get length() {
+      return kept.size;
+    },
+    key: (i: number) => [...kept.keys()][i] ?? null,
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  };
+}
+
+const a: Message = { key: 'a', text: 'one', author: 'me' };
+const b: Message = { key: 'b', text: 'two\n\nhalves', author: 'me' };
+
+it('keeps what is unsent of each workstream, and nothing once all is sent', () => {
+  const store = storage();
+  keep(store, '1', { ...nothing, text: 'draft' });
+  keep(store, '2', { text: '', sending: [a], returned: [] });
+  store.setItem('weir.else', '{}');
+  expect(read(store, '1').text).toBe('draft');
+  expect(read(store, '2').sending).toEqual([a]);
+  expect(read(store, '3')).toEqual(nothing);
+  expect(keptIn(store)).toEqual(['1', '2']);
+  keep(store, '2', nothing);
+  expect(keptIn(store)).toEqual(['1']);
+});
+
+it.each(['', 'draft', 'null', '{}', '{"text":"x","sending":[{}],"returned":[]}', '[]'])(
+  'takes nothing from what it did not write: %j',
+  (kept) => {
+    const store = storage();
+    store.setItem('weir.composer.1', kept);
+    expect(read(store, '1')).toEqual(nothing);
+  },
+);
+
+it('a full storage loses no text that is being written', () => {
+  const full = {
+    ...storage(),
+    setItem: () => {
+      throw new DOMException('full', 'QuotaExceededError');
+    },
+  };
+  expect(() => {
+    keep(full, '1', { ...nothing, text: 'one' });
+  }).not.toThrow();
+});
+
+it('puts what comes back in front of what was typed meanwhile, and tells the messages apart again (D-60)', () => {
+  const back = broughtBack({ ...nothing, text: 'three' }, [a, b]);
+  expect(back.text).toBe('one\n\ntwo\n\nhalves\n\nthree');
+  expect(split(back.text, back.returned)).toEqual({ same: [a, b], rest: 'three' });
+  expect(taken(back, () => 'new', 'me').sending).toEqual([a, b, { key: 'new', text: 'three', author: 'me' }]);
+});
+
+it('what is changed is another message, and what stands before it is not', () => {
+  expect(split('one\n\ntwo\n\nhalves!', [a, b])).toEqual({ same: [a], rest: 'two\n\nhalves!' });
+  expect(split('one more', [a])).toEqual({ same: [], rest: 'one more' });
+  expect(split('one\n', [a])).toEqual({ same: [a], rest: '' });
+  expect(split(' \n', [])).toEqual({ same: [], rest: '' });
+});
+
+it('says why a text cannot be sent', () => {
+  expect(unsendable(' \n')).toBe('Write something first.');
+  expect(unsendable('ü'.repeat(500_001))).toMatch(/1 MB/);
+  expect(unsendable('ü'.repeat(500_000))).toBeNull();
+});

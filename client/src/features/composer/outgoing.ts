@@ -1,0 +1,129 @@
+/**
+ * Owns: what was typed and is not safe on the server yet, as one value: the text in the field, the messages under way,
+ * and those that came back; how it is kept for as long as the tab lives.
+ * Does not own: sending (`outbox.svelte.ts`).
+ *
+ * Invariants: a message keeps its key for as long as nobody changes its text (D-60); messages stay in the order in
+ * which they were written; two messages become one only in the hands of a person.
+ */
+
+/** A message as it is sent: the same text under the same key each time. */
+export interface Message {
+  readonly key: string;
+  readonly text: string;
+  /** Id of the token it was written under; null when that was not known. */
+  readonly author: string | null;
+}
+
+export interface Outgoing {
+  /** What stands in the field. */
+  readonly text: string;
+  /** Taken out of the field and not acknowledged, oldest first. */
+  readonly sending: readonly Message[];
+  /** Put back into the field, in this order at its beginning, unless they were changed there. */
+  readonly returned: readonly Message[];
+}
+
+export const nothing: Outgoing = { text: '', sending: [], returned: [] };
+
+/** Between messages that stand in the field together. */
+const GAP = '\n\n';
+
+/** What sending the field would send: the messages that came back and are unchanged, and what stands behind them. */
+export function split(
+  text: string,
+  returned: readonly Message[],
+): { same: readonly Message[]; rest: string } {
+  const same: Message[] = [];
+  let rest = text;
+  for (const message of returned) {
+    if (rest.trimEnd() === message.text.trimEnd()) rest = '';
+    else if (rest.startsWith(message.text + GAP)) rest = rest.slice(message.text.length + GAP.length);
+    else break;
+    same.push(message);
+  }
+  return { same, rest: rest.trim() === '' ? '' : rest };
+}
+
+/** Takes everything out of the field, to be sent behind what is under way already. */
+export function taken(
+  { text, sending, returned }: Outgoing,
+  newKey: () => string,
+  author: string | null,
+): Outgoing {
+  const { same, rest } = split(text, returned);
+  const again = same.map((message) => ({ ...message, author }));
+  const written = rest === '' ? [] : [{ key: newKey(), text: rest, author }];
+  return { text: '', sending: [...sending, ...again, ...written], returned: [] };
+}
+
+/** Puts these messages back in front of what was typed meanwhile. Nothing is under way any more. */
+export function broughtBack({ text }: Outgoing, messages: readonly Message[]): Outgoing {
+  const texts = messages.map((message) => message.text);
+  return {
+    text: [...texts, ...(text.trim() === '' ? [] : [text])].join(GAP),
+    sending: [],
+    returned: messages,
+  };
+}
+
+const keyOf = (workstreamId: string): string => `weir.composer.${workstreamId}`;
+
+/** The workstreams of which something is kept. */
+export const keptIn = (storage: Pick<Storage, 'key' | 'length'>): readonly string[] =>
+  Array.from({ length: storage.length }, (_, i) => storage.key(i) ?? '').flatMap((key) =>
+    key.startsWith(keyOf('')) ? [key.slice(keyOf('').length)] : [],
+  );
+
+export function read(storage: Pick<Storage, 'getItem'>, workstreamId: string): Outgoing {
+  try {
+    const kept: unknown = JSON.parse(storage.getItem(keyOf(workstreamId)) ?? 'null');
+    return isOutgoing(kept) ? kept : nothing;
+  } catch {
+    return nothing;
+  }
+}
+
+export function keep(
+  storage: Pick<Storage, 'setItem' | 'removeItem'>,
+  workstreamId: string,
+  outgoing: Outgoing,
+): void {
+  const { text, sending, returned } = outgoing;
+  try {
+    if (text === '' && sending.length === 0 && returned.length === 0) storage.removeItem(keyOf(workstreamId));
+    else storage.setItem(keyOf(workstreamId), JSON.stringify(outgoing));
+  } catch {
+    // The storage is full: it is still on the page.
+  }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+const isMessages = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.every(
+    (message) =>
+      isRecord(message) &&
+      typeof message['key'] === 'string' &&
+      typeof message['text'] === 'string' &&
+      (message['author'] === null || typeof message['author'] === 'string'),
+  );
+
+const isOutgoing = (value: unknown): value is Outgoing =>
+  isRecord(value) &&
+  typeof value['text'] === 'string' &&
+  isMessages(value['sending']) &&
+  isMessages(value['returned']);
+
+/** Bytes a message may have at most, as the server counts them. */
+const MOST_BYTES = 1_000_000;
+
+/** Why a text cannot be sent, in words; null when it can. */
+export function unsendable(text: string): string | null {
+  if (text.trim() === '') return 'Write something first.';
+  return new TextEncoder().encode(text).byteLength > MOST_BYTES
+    ? 'This is longer than 1 MB. Put it in a file of the workspace and name the file instead.'
+    : null;
+}

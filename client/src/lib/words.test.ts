@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { aboutModel, questionWords, roundBytes } from './words.ts';
+
+it('says beside the name of a model what it is, and not its name again', () => {
+  expect(aboutModel({ alias: 'demo', description: 'demo, not a language model' })).toBe(
+    'not a language model',
+  );
+  expect(aboutModel({ alias: 'main', description: 'gpt-5 at api.example' })).toBe('gpt-5 at api.example');
+});
+
+it('leads to the question, and to the first when there are more', () => {
+  expect([1, 3].map((count) => questionWords(count).go)).toEqual([
+    'Go to the question',
+    'Go to the first question',
+  ]);
+  expect(questionWords(3).waits).toBe('3 questions wait for your answers.');
+});
+
+it('says round counts of bytes in KiB and MiB, and others as they are', () => {
+  expect(roundBytes('Of more than 262144 bytes the first part')).toBe('Of more than 256 KiB the first part');
+  expect(roundBytes('At most 4194304 bytes.')).toBe('At most 4 MiB.');
+  expect(roundBytes('1000000 bytes, 262145 bytes, 64 bytes')).toBe('1000000 bytes, 262145 bytes, 64 bytes');
+});
