@@ -248,6 +248,60 @@ describe('While the database is away', () => {
   );
 });
 
+describe('A Stop that could not look whether it was done before', () => {
+  const stop = (key: string, turnId: string | null = null) =>
+    world.services.turns.stop(ada, { key, workstreamId: id, turnId });
+
+  /** Stops while the database is away, and lets it come back. */
+  async function stopBlindly(key: string, turnId: string | null = null) {
+    await world.load(id);
+    world.storage.goAway();
+    const stopping = stop(key, turnId);
+    await settled();
+    await world.clock.advance(500);
+    world.storage.comeBack();
+    await world.clock.advance(60_000);
+    return stopping;
+  }
+
+  it('lands also when one of an earlier epoch could not look either (broke: the second receipt was a CONFLICT, D-51)', async () => {
+    const key = newKey();
+    expect(await stopBlindly(key)).toMatchObject({ nothingToStop: true, durability: 'DURABLE' });
+    world.storage.expire(world.sessionId);
+    world = await world.restart();
+    await world.send(id, 'go');
+    expect(await stopBlindly(key)).toMatchObject({ nothingToStop: false, durability: 'DURABLE' });
+    expect(world.registry.peek(id)!.persistence()).toEqual({ status: 'HEALTHY' });
+    expect(world.registry.peek(id)!.state()).toMatchObject({
+      pending: [],
+      projection: { turn: { phase: 'CANCELED' } },
+    });
+    expect(await stop(key)).toMatchObject({ nothingToStop: false });
+  });
+
+  it('has used its key (broke: another command was taken under it, D-60)', async () => {
+    const key = newKey();
+    await stopBlindly(key);
+    expect(await world.send(id, 'hello', ada, key)).toMatchObject({ code: 'KEY_REUSED' });
+    world.storage.expire(world.sessionId);
+    world = await world.restart();
+    expect(await world.send(id, 'hello', ada, key)).toMatchObject({ code: 'KEY_REUSED' });
+    expect(texts()).toEqual([]);
+  });
+
+  it('is not refused for good (broke: one that was recorded was called STALE_TURN, D-60)', async () => {
+    await world.send(id, 'go');
+    const key = newKey();
+    const first = await stop(key, projection().turn!.id);
+    world.storage.expire(world.sessionId);
+    world = await world.restart();
+    await world.send(id, 'something else');
+    const turnId = first.type === 'Accepted' ? first.stopped[0]! : '';
+    expect(await stopBlindly(key, turnId)).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    expect(await stop(key, turnId)).toEqual(first);
+  });
+});
+
 describe('Stopping', () => {
   it('when nothing runs is a calm answer (D-65)', async () => {
     expect(await world.stop(id)).toMatchObject({ type: 'Accepted', stopped: [], nothingToStop: true });

@@ -106,6 +106,21 @@ export function storageContract(open: () => Promise<Opened>): void {
       expect(await storage.journal.holds(made.id, other)).toBe(false);
     });
 
+    it('lets a receipt that is there stay when one written blindly meets it, and finds a key before one made of it (D-51, D-60)', async () => {
+      const made = await workstream();
+      const key = randomId();
+      const first = receipt(`${ada.id}/${made.id}`, `${key}.unseen`);
+      await commit(made, batchOf(made, [message('first')], { receipts: [{ ...first, blind: true }] }));
+      const second = { ...first, outcome: { type: 'Accepted', revision: 4 }, blind: true };
+      const batch = batchOf(made, [message('second')], { expectedHead: 3, receipts: [second] });
+      expect(await storage.journal.commit(batch)).toEqual({ type: 'committed' });
+      expect(await storage.journal.findReceipt(first.scope, key, first.key)).toEqual(first);
+      const own = { ...first, key };
+      const third = batchOf(made, [message('third')], { expectedHead: 4, receipts: [own] });
+      expect(await storage.journal.commit(third)).toEqual({ type: 'committed' });
+      expect(await storage.journal.findReceipt(first.scope, first.key, key)).toEqual(own);
+    });
+
     it('takes receipts alone, again when nobody knows whether they had landed, and no other input under the key (D-52, D-60)', async () => {
       const made = await workstream();
       const scope = `${ada.id}/${made.id}`;

@@ -165,12 +165,15 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       return { type: 'fenced' };
     const next = written(row, batch);
     if ('conflict' in next) return { type: 'conflict', message: next.conflict };
-    const taken = batch.receipts.filter((r) => receipts.has(place(r.scope, r.key)));
-    const same = batch.receipts.every((r) => receipts.get(place(r.scope, r.key))?.inputHash === r.inputHash);
+    const firm = batch.receipts.filter((r) => !r.blind);
+    const taken = firm.filter((r) => receipts.has(place(r.scope, r.key)));
+    const same = firm.every((r) => receipts.get(place(r.scope, r.key))?.inputHash === r.inputHash);
     if (taken.length > 0 && !(batch.entries.length === 0 && same))
       return { type: 'conflict', message: 'A receipt of this batch is recorded already.' };
     rows.set(row.id, next);
-    for (const receipt of batch.receipts) receipts.set(place(receipt.scope, receipt.key), stored(receipt));
+    for (const { blind, ...receipt } of batch.receipts)
+      if (!blind || !receipts.has(place(receipt.scope, receipt.key)))
+        receipts.set(place(receipt.scope, receipt.key), stored(receipt));
     return { type: 'committed' };
   }
 
@@ -218,7 +221,15 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
-      findReceipt: (scope, key) => answer(() => stored(receipts.get(place(scope, key)) ?? null)),
+      findReceipt: (scope, ...keys) =>
+        answer(() =>
+          stored(
+            keys
+              .toSorted()
+              .map((key) => receipts.get(place(scope, key)))
+              .find(Boolean) ?? null,
+          ),
+        ),
     },
 
     ownership: {

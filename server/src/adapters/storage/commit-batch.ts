@@ -88,7 +88,7 @@ export async function insertReceipts(em: SqlEntityManager, receipts: readonly Re
   const createdAt = new Date();
   const inserting = em
     .createQueryBuilder(ReceiptRow)
-    .insert(receipts.map((receipt) => ({ ...receipt, createdAt })))
+    .insert(receipts.map(({ blind: _, ...receipt }) => ({ ...receipt, createdAt })))
     .onConflict(['scope', 'key'])
     .ignore();
   const inserted = await inserting.execute<{ readonly affectedRows: number }>('run', false);
@@ -109,10 +109,15 @@ async function moveHead(em: SqlEntityManager, batch: Batch): Promise<void> {
 }
 
 async function writeReceipts(em: SqlEntityManager, batch: Batch): Promise<void> {
-  if (await insertReceipts(em, batch.receipts)) return;
+  await insertReceipts(
+    em,
+    batch.receipts.filter((receipt) => receipt.blind),
+  );
+  const firm = batch.receipts.filter((receipt) => !receipt.blind);
+  if (await insertReceipts(em, firm)) return;
   // A batch without entries does not move the head: after an unknown outcome the fence cannot tell that it had
   // landed, but the same receipts can.
-  if (batch.entries.length === 0 && (await allRecorded(em, batch.receipts))) return;
+  if (batch.entries.length === 0 && (await allRecorded(em, firm))) return;
   throw new FaultError({ type: 'conflict', message: 'A receipt of this batch is recorded already.' });
 }
 

@@ -58,7 +58,7 @@ export async function runCommand(
   if (place.type === 'recorded') return place.outcome;
   const asked = actor.ask({ id: by.id, name: by.name }, place.key, command);
   if (asked.type === 'ended') return { type: 'refused', refusal: landingRefusal(asked.landing) };
-  if (asked.type === 'refused') return { type: 'refused', refusal: asked.reply.refusal };
+  if (asked.type === 'refused') return { type: 'refused', refusal: refusalAt(place, asked.reply.refusal) };
   const landing = await within(deps.clock, pendingAfterMs, asked.landed);
   const { acceptance } = asked.reply;
   if (landing === 'durable') return { type: 'accepted', acceptance, durability: 'DURABLE' };
@@ -72,18 +72,16 @@ type Place =
 
 /** The answer recorded under this key, or the key under which the actor is to be asked. */
 async function placeOf(deps: CommandDeps, actor: Actor, key: CommandKey, command: Command): Promise<Place> {
+  const blind: CommandKey = { ...key, key: `${key.key}.unseen`, blind: true };
   // What this epoch took is in the actor's state: a second copy joins the first, with or without a database.
   if (knows(actor, key)) return { type: 'open', key };
+  if (knows(actor, blind)) return { type: 'open', key: blind };
   const isStop = command.type === 'stop';
-  const unseen = { ...key, key: `${key.key}.unseen` };
-  if (isStop && knows(actor, unseen)) return { type: 'open', key: unseen };
-  const found = await lookUp(deps, isStop ? [key, unseen] : [key], isStop ? stopWaitMs : pendingAfterMs);
+  const found = await lookUp(deps, key.scope, [key.key, blind.key], isStop ? stopWaitMs : pendingAfterMs);
   if (found === 'unanswered') {
     // Stop always gets through, whether or not the database answers (D-1): it begins nothing, and doing it again does
     // no harm. Its own place in the receipts cannot meet one recorded under the key by an earlier epoch.
-    return isStop
-      ? { type: 'open', key: unseen }
-      : recorded({ type: 'refused', refusal: { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' } });
+    return isStop ? { type: 'open', key: blind } : recorded({ type: 'refused', refusal: unavailable });
   }
   if (!found) return { type: 'open', key };
   return recorded(
@@ -93,19 +91,26 @@ async function placeOf(deps: CommandDeps, actor: Actor, key: CommandKey, command
   );
 }
 
+const unavailable: LoadRefusal = { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' };
+
+/** Who could not look whether it was done before cannot refuse it for good (D-60). */
+const refusalAt = ({ key }: { readonly key: CommandKey }, refusal: CoreRefusal): CoreRefusal | LoadRefusal =>
+  key.blind && refusal.code !== 'KEY_REUSED' ? unavailable : refusal;
+
 const recorded = (outcome: CommandOutcome): Place => ({ type: 'recorded', outcome });
 
 const knows = (actor: Actor, { scope, key }: CommandKey): boolean =>
   [...actor.state().receipts.values()].some((receipt) => receipt.key === key && receipt.scope === scope);
 
-/** The first receipt that is stored under one of the keys. */
 async function lookUp(
   deps: CommandDeps,
-  keys: readonly CommandKey[],
+  scope: string,
+  keys: readonly string[],
   withinMs: number,
 ): Promise<Receipt | null | 'unanswered'> {
-  const looking = Promise.all(keys.map(({ scope, key }) => deps.journal.findReceipt(scope, key)))
-    .then((all) => ({ receipt: all.find((receipt) => receipt !== null) ?? null }))
+  const looking = deps.journal
+    .findReceipt(scope, ...keys)
+    .then((receipt) => ({ receipt }))
     .catch((error: unknown) => {
       if (error instanceof StorageUnavailableError) return null;
       throw error;
