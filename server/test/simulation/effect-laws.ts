@@ -1,0 +1,86 @@
+/**
+ * Owns: what must hold whenever a server does something in the world: asks a model, runs a tool. What is stored it
+ * knows from the journal's book, not from the server.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { isConversation, liveTurn } from 'schema/projection';
+import { lower } from '../../src/core/conversation/lower.ts';
+import type { State } from '../../src/core/workstream/state.ts';
+import type { ModelMessage } from '../../src/ports/model.ts';
+import type { ToolCall } from '../../src/ports/tools.ts';
+import type { JournalLaws } from './journal-laws.ts';
+import type { Violate } from './laws.ts';
+import type { Process } from './scheduler.ts';
+
+export interface EffectLaws {
+  /** `beside`: how many questions of this process about this workstream are open already. */
+  asked(
+    who: Process,
+    workstreamId: string,
+    actor: State | null,
+    messages: readonly ModelMessage[],
+    beside: number,
+  ): void;
+  ran(
+    who: Process,
+    workstreamId: string,
+    actor: State | null,
+    call: ToolCall & { readonly basis: string | null },
+    asks: boolean,
+  ): void;
+}
+
+export function createEffectLaws(journal: JournalLaws, violate: Violate): EffectLaws {
+  const run = new Set<string>();
+
+  /** A deed is of a live turn that nobody told to stop, as the actor knows and as is stored. */
+  function mayBegin(who: Process, id: string, actor: State | null, what: string): void {
+    const book = journal.book(id);
+    if (actor && !isGoing(actor.projection))
+      violate('I31', `${who.name} ${what} though the turn does not go on`);
+    // Whoever was robbed without knowing may still begin what was stored before.
+    const owns = book !== null && actor?.epoch === book.epoch && actor.incarnation === book.incarnation;
+    if (owns && !isGoing(book.fold))
+      violate('I31', `${who.name} ${what} though no turn goes on in the database`);
+  }
+
+  return {
+    asked(who, id, actor, messages, beside) {
+      mayBegin(who, id, actor, 'asks the model');
+      if (beside > 0) violate('I43', `${who.name} asks the model beside ${beside} open questions`);
+      const book = journal.book(id);
+      if (!book || (actor && actor.incarnation !== book.incarnation)) return;
+      const conversation = book.entries.filter((entry) => isConversation(entry.kind));
+      const system = messages[0]?.role === 'system' ? messages[0].text : '';
+      for (let n = conversation.length; n >= 0; n -= 1)
+        if (isDeepStrictEqual(lower(system, conversation.slice(0, n)), messages)) return;
+      violate(
+        'D-2',
+        `${who.name} asks the model about ${JSON.stringify(messages.at(-1))}, which is not stored`,
+      );
+    },
+
+    ran(who, id, actor, call, asks) {
+      const { callId } = call;
+      mayBegin(who, id, actor, `runs ${callId}`);
+      if (run.has(callId)) violate('I37', `${who.name} runs ${callId} again`);
+      run.add(callId);
+      const book = journal.book(id);
+      if (!book || (actor && actor.incarnation !== book.incarnation)) return;
+      if (!book.entries.some((e) => e.kind === 'ASSISTANT' && e.calls.some((c) => c.callId === callId)))
+        violate('I36', `${who.name} runs ${callId}, whose declaration is not stored`);
+      const started = book.entries.find((e) => e.kind === 'TOOL_STARTED' && e.callId === callId);
+      if (!started || (actor && started.epoch !== actor.epoch))
+        violate('I36', `${who.name} runs ${callId}, whose start is not stored under its claim`);
+      if (!asks) return;
+      const item = book.entries
+        .flatMap((e) => (e.kind === 'APPROVAL' ? e.cycle.items : []))
+        .findLast((i) => i.callId === callId);
+      if (item?.decision?.verdict !== 'APPROVED') violate('I40', `${who.name} runs ${callId}, not approved`);
+      else if (item.basis !== call.basis || item.arguments !== call.arguments)
+        violate('I40', `${who.name} runs ${callId} otherwise than it was approved`);
+    },
+  };
+}
+
+const isGoing = (projection: State['projection']): boolean => liveTurn(projection)?.phase === 'RUNNING';

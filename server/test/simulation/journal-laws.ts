@@ -1,0 +1,292 @@
+/**
+ * Owns: what must hold of everything that lands in the database, watched batch by batch as it lands. It keeps its own
+ * book (who owns, what was written, what it folds to), so that it believes neither the server nor the fake database.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  applyEntry,
+  emptyProjection,
+  isSettled,
+  liveTurn,
+  openCycles,
+  stateOf,
+  type ApprovalDecision,
+  type Entry,
+  type EntryOf,
+  type Projection,
+  type Turn,
+} from 'schema/projection';
+import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
+import type { Violate } from './laws.ts';
+
+/** What is known of one workstream's rows. */
+export interface Book {
+  readonly id: string;
+  readonly incarnation: string;
+  readonly epoch: number;
+  readonly session: string | null;
+  readonly entries: readonly Entry[];
+  readonly fold: Projection;
+}
+
+export interface JournalLaws {
+  book(workstreamId: string): Book | null;
+  /** What landed under a key: one, or more of a Stop that could not look. */
+  receipts(scope: string, key: string): readonly Receipt[];
+  /** Marks (`m1;`) of every message that is said or queued, each as often as it is there. */
+  places(workstreamId: string): ReadonlyMap<string, number>;
+  published(batch: Batch): void;
+  claimed(
+    workstreamId: string,
+    epoch: number,
+    session: string,
+    who: string,
+    isLive: (session: string) => boolean,
+  ): void;
+  released(workstreamId: string): void;
+  /** `stored`: the rows as they are now. */
+  committed(batch: Batch, outcome: CommitOutcome, who: string, stored: readonly Entry[]): void;
+  /** Deleted by an administrator; what it was is forgotten. */
+  removed(workstreamId: string): void;
+}
+
+interface Notes {
+  readonly ended: Set<string>;
+  readonly started: Set<string>;
+  /** Declared and not answered. */
+  readonly open: Set<string>;
+  readonly answered: Set<string>;
+  readonly decisions: Map<string, ApprovalDecision>;
+  readonly said: Map<string, number>;
+  readonly accepted: string[];
+  principal: string | null;
+}
+
+export const marksIn = (text: string): readonly string[] => text.match(/m\d+;/g) ?? [];
+
+/** Which client wrote it: marks say so. */
+export const authorOf = (mark: string): string => (Number(mark.slice(1, -1)) % 2 === 0 ? 'ada' : 'bob');
+
+const placeOf = (scope: string, key: string): string => `${scope}\n${key}`;
+
+export function createJournalLaws(violate: Violate): JournalLaws {
+  const books = new Map<string, Book>();
+  const notes = new Map<string, Notes>();
+  const receipts = new Map<string, readonly Receipt[]>();
+  const created = new Set<string>();
+
+  function begin(batch: Batch): void {
+    notes.set(batch.workstreamId, {
+      ended: new Set(),
+      started: new Set(),
+      open: new Set(),
+      answered: new Set(),
+      decisions: new Map(),
+      said: new Map(),
+      accepted: [],
+      principal: null,
+    });
+    books.set(batch.workstreamId, {
+      id: batch.workstreamId,
+      incarnation: batch.incarnation,
+      epoch: batch.epoch,
+      session: null,
+      entries: [],
+      fold: emptyProjection,
+    });
+  }
+
+  function record(batch: Batch): void {
+    for (const receipt of batch.receipts) {
+      const place = placeOf(receipt.scope, receipt.key);
+      const known = receipts.get(place) ?? [];
+      // A Stop that could not look may have been done before; it begins nothing.
+      if (known.some((other) => isDeepStrictEqual(other, receipt))) continue;
+      if (known.length > 0 && !receipt.blind)
+        violate('I20', `${receipt.key} of ${receipt.scope} is recorded twice`);
+      receipts.set(place, [...known, receipt]);
+    }
+  }
+
+  function write(batch: Batch): void {
+    const book = books.get(batch.workstreamId)!;
+    const before = book.fold;
+    let fold = book.fold;
+    for (const entry of batch.entries) {
+      if (entry.revision !== fold.revision + 1)
+        violate('I1', `${entry.kind} is written at ${entry.revision}, after ${fold.revision}`);
+      check(book, fold, entry);
+      fold = applyEntry(fold, entry);
+      unfinished(fold, entry);
+    }
+    books.set(book.id, { ...book, entries: [...book.entries, ...batch.entries], fold });
+    if (!isDeepStrictEqual(batch.projection, fold)) violate('I5', `at ${fold.revision}`);
+    if (batch.state !== stateOf(fold)) violate('I29', `${batch.state} is written, ${stateOf(fold)} it is`);
+    recovered(batch, before, fold);
+    wholeness(book.id);
+  }
+
+  /** One entry, seen from the fold before it. */
+  function check(book: Book, fold: Projection, entry: Entry): void {
+    const n = notes.get(book.id)!;
+    const where = `${entry.kind} at ${entry.revision}`;
+    const live = liveTurn(fold);
+    if (entry.generation < fold.generation) violate('I28', `${where} has generation ${entry.generation}`);
+    if (entry.turnId !== null && n.ended.has(entry.turnId)) violate('I34', where);
+    const latched = live?.phase === 'INTERRUPTING';
+    const refuseLatched = (): void => {
+      if (latched && entry.turnId === live.id) violate('I31', where);
+    };
+    switch (entry.kind) {
+      case 'TURN':
+        if (isSettled(entry.turn) && openCycles(fold).length > 0) violate('I42', `${where} leaves one open`);
+        checkTurn(n, live, entry);
+        break;
+      case 'USER':
+        checkUser(n, entry);
+        break;
+      case 'ASSISTANT':
+        refuseLatched();
+        if (n.open.size > 0) violate('I38', `${where}, with ${[...n.open].join()} unanswered`);
+        for (const call of entry.calls) n.open.add(call.callId);
+        break;
+      case 'TOOL_STARTED':
+        refuseLatched();
+        if (n.started.has(entry.callId)) violate('I37', `${where}: ${entry.callId} started before`);
+        n.started.add(entry.callId);
+        break;
+      case 'TOOL':
+        if (n.answered.has(entry.callId)) violate('I38', `${where}: ${entry.callId} is answered twice`);
+        else if (!n.open.delete(entry.callId)) violate('I38', `${where}: nobody declared ${entry.callId}`);
+        n.answered.add(entry.callId);
+        if (!n.started.has(entry.callId) && entry.effect !== 'NONE')
+          violate('D-9', `${where}: ${entry.effect} of a call that never started`);
+        break;
+      case 'APPROVAL':
+        if (entry.cycle.status === 'OPEN') refuseLatched();
+        for (const { callId, decision } of entry.cycle.items) {
+          const known = n.decisions.get(callId);
+          if (known && !isDeepStrictEqual(known, decision)) violate('I39', `${where}: ${callId}`);
+          if (decision) n.decisions.set(callId, decision);
+        }
+        break;
+      case 'QUEUE':
+        for (const item of entry.queue.items)
+          for (const mark of marksIn(item.text)) if (!n.accepted.includes(mark)) n.accepted.push(mark);
+        break;
+      default:
+        break;
+    }
+  }
+
+  function checkTurn(n: Notes, live: Turn | null, { turn, revision }: EntryOf<'TURN'>): void {
+    const where = `turn ${turn.id} at ${revision}`;
+    if ((turn.outcome !== null) !== (turn.settledAt !== null) || isSettled(turn) !== (turn.outcome !== null))
+      violate('I27', where);
+    if (n.ended.has(turn.id)) violate('I26', `${where} ended before`);
+    if (live && live.id !== turn.id) violate('I25', `${where}, beside ${live.id}`);
+    if (live?.phase === 'INTERRUPTING' && turn.phase !== 'INTERRUPTING' && turn.phase !== 'CANCELED')
+      violate('I31', `${where} leaves INTERRUPTING for ${turn.phase}`);
+    if (isSettled(turn)) {
+      if (n.open.size > 0) violate('I38', `${where} ends with ${[...n.open].join()} unanswered`);
+      n.ended.add(turn.id);
+    }
+    n.principal = turn.principal.id;
+  }
+
+  function checkUser(n: Notes, { source, text, author, revision }: EntryOf<'USER'>): void {
+    if (source !== 'MESSAGE') return;
+    if (author.id !== n.principal) violate('D-12', `USER at ${revision} in a turn of ${n.principal}`);
+    for (const mark of marksIn(text)) {
+      if (authorOf(mark) !== author.id) violate('D-12', `${mark} is said by ${author.id}`);
+      n.said.set(mark, (n.said.get(mark) ?? 0) + 1);
+      if (!n.accepted.includes(mark)) n.accepted.push(mark);
+    }
+  }
+
+  /** Approvals, seen from the fold after an entry. */
+  function unfinished(fold: Projection, entry: Entry): void {
+    if (entry.kind !== 'TURN' && entry.kind !== 'APPROVAL') return;
+    const live = liveTurn(fold);
+    for (const cycle of openCycles(fold)) {
+      // Latch and superseding are two entries of one batch: the end of the batch is what counts.
+      if (cycle.turnId !== live?.id)
+        violate('I42', `cycle ${cycle.id} at ${entry.revision}, turn ${live?.id}`);
+    }
+  }
+
+  function recovered(batch: Batch, before: Projection, after: Projection): void {
+    if (openCycles(after).length > 0 && liveTurn(after)?.phase === 'INTERRUPTING')
+      violate('I42', `a stopping turn has an open approval at ${after.revision}`);
+    if (!batch.entries.some((entry) => entry.kind === 'RECOVERY')) return;
+    if (before.turn?.phase === 'INTERRUPTING' || !liveTurn(after)) return;
+    const still = new Set(openCycles(after).map((cycle) => cycle.id));
+    for (const cycle of openCycles(before))
+      if (!still.has(cycle.id)) violate('I44', `cycle ${cycle.id} is gone after the recovery`);
+  }
+
+  /** Said or queued, once, and in order. */
+  function wholeness(id: string): void {
+    for (const [mark, count] of places(id)) if (count !== 1) violate('I21', `${mark} is in ${count} places`);
+    const { said, accepted } = notes.get(id)!;
+    const queued = books.get(id)!.fold.queue.items.flatMap((item) => marksIn(item.text));
+    const order = [...said.keys(), ...queued];
+    if (!isDeepStrictEqual(order, accepted))
+      violate('I22', `accepted ${accepted.join('')} but said or queued ${order.join('')}`);
+  }
+
+  function places(id: string): ReadonlyMap<string, number> {
+    const all = new Map(notes.get(id)?.said);
+    for (const item of books.get(id)?.fold.queue.items ?? [])
+      for (const mark of marksIn(item.text)) all.set(mark, (all.get(mark) ?? 0) + 1);
+    return all;
+  }
+
+  return {
+    book: (id) => books.get(id) ?? null,
+    receipts: (scope, key) => receipts.get(placeOf(scope, key)) ?? [],
+    places,
+    published(batch) {
+      for (const { scope, key } of batch.receipts) {
+        if (created.has(placeOf(scope, key))) violate('I20', `${key} of ${scope} made two workstreams`);
+        created.add(placeOf(scope, key));
+      }
+      begin(batch);
+      record(batch);
+      write(batch);
+    },
+    claimed(id, epoch, session, who, isLive) {
+      const book = books.get(id);
+      if (!book) return violate('D-22', `${who} claimed ${id}, which is not there`);
+      if (epoch <= book.epoch) violate('D-22', `${who} claimed epoch ${epoch} after ${book.epoch}`);
+      if (book.session !== null && book.session !== session && isLive(book.session))
+        violate('D-100', `${who} took ${id} from ${book.session}, which lives`);
+      books.set(id, { ...book, epoch, session });
+    },
+    released(id) {
+      const book = books.get(id);
+      if (book) books.set(id, { ...book, session: null });
+    },
+    committed(batch, outcome, who, stored) {
+      if (outcome.type === 'conflict') violate('D-51', `${who}: ${outcome.message}`);
+      if (outcome.type !== 'committed') return;
+      const book = books.get(batch.workstreamId);
+      const what = `a batch of ${who} from ${batch.expectedHead + 1}`;
+      if (book?.incarnation !== batch.incarnation) return violate('D-4', `${what} is of another incarnation`);
+      if (book.epoch !== batch.epoch)
+        return violate('D-4', `${what} of epoch ${batch.epoch} landed in epoch ${book.epoch}`);
+      if (batch.entries.length > 0 && book.fold.revision !== batch.expectedHead)
+        return violate('D-4', `${what} landed at head ${book.fold.revision}`);
+      record(batch);
+      if (batch.entries.length > 0) write(batch);
+      const mine = books.get(batch.workstreamId)!.entries;
+      if (stored.length !== mine.length) violate('I1', `${stored.length} rows, ${mine.length} were written`);
+      for (const [i, entry] of stored.entries())
+        if (entry.id !== mine[i]?.id) violate('I3', `revision ${i + 1} is another entry now`);
+    },
+    removed(id) {
+      books.delete(id);
+      notes.delete(id);
+    },
+  };
+}

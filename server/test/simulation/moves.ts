@@ -1,0 +1,438 @@
+/**
+ * Owns: what may happen in a simulated world, as data. A move that has nothing to act on does nothing, so that any
+ * list of moves is a life, and a shorter one too (shrinking).
+ */
+import { decodeCursor, liveTurn, openItems, type ApprovalCycle, type Finish } from 'schema/projection';
+import type { Viewer } from 'schema/model';
+import { createChance, pick } from './chance.ts';
+import { ada, bob } from './node.ts';
+import type { Node } from './node.ts';
+import type { World } from './world.ts';
+
+interface Kind {
+  /** How often, beside the others. */
+  readonly weight: number;
+  /** Moves of one family come or stay away together in a life, so that lives differ. */
+  readonly family:
+    'work' | 'time' | 'repeats' | 'feeds' | 'disk' | 'crashes' | 'takeover' | 'stubborn' | 'rare';
+  readonly play: (world: World, n: number) => void | Promise<void>;
+}
+
+export type MoveName = keyof typeof kinds;
+
+export interface Move {
+  readonly do: MoveName;
+  /** Chooses among what there is. */
+  readonly n: number;
+}
+
+const somebody = (n: number): Viewer => (n % 2 === 0 ? ada : bob);
+
+/** Mostly who owns the workstream, sometimes whoever lives. */
+function nodeFor(world: World, n: number): Node | undefined {
+  const owner = world.owner();
+  return owner && n % 5 !== 0 ? owner : pick(world.nodes(), n >> 3);
+}
+
+const openCall = (world: World) => world.provider.calls.findLast((call) => !call.over && call.by.alive);
+const openRuns = (world: World) => world.provider.runs.filter((run) => !run.over && run.by.alive);
+
+function ask(world: World, n: number, by: Viewer, input: Parameters<World['people']['want']>[1]): void {
+  const node = nodeFor(world, n);
+  if (node) world.people.ask(world.people.want(by, input), node);
+}
+
+function answer(world: World, n: number): void {
+  const call = openCall(world);
+  if (!call) return;
+  const finish: Finish = (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]!;
+  call.end({
+    type: 'answered',
+    text: call.said,
+    reasoning: '',
+    calls: [],
+    finish,
+    usage: null,
+    model: 'test',
+  });
+}
+
+function callTools(world: World, n: number): void {
+  const call = openCall(world);
+  if (!call) return;
+  const names = ['look', 'write', 'write', 'look', 'nothing'] as const;
+  const calls = Array.from({ length: 1 + ((n >> 2) % 6) }, (_, i) => ({
+    // Providers repeat themselves.
+    providerId: `call_${i % 2}`,
+    name: names[((n >> 5) + i) % names.length]!,
+    arguments: (n >> 7) % 9 === i ? 'invalid' : `{"n":${n % 100},"i":${i}}`,
+  }));
+  const finish = n % 11 === 0 ? 'LENGTH' : 'TOOL_CALLS';
+  call.end({ type: 'answered', text: call.said, reasoning: '', calls, finish, usage: null, model: 'test' });
+}
+
+function endTool(world: World, n: number): void {
+  const run = pick(openRuns(world), n >> 3);
+  const well = n % 4 !== 0;
+  run?.end({
+    outcome: well ? 'OK' : 'ERROR',
+    effect: well ? 'COMMITTED' : (['NONE', 'PARTIAL', 'UNKNOWN', 'ROLLED_BACK'] as const)[(n >> 6) % 4]!,
+    content: `result ${n % 1_000}`,
+  });
+}
+
+/** A person decides on an item that is open, or on one that was once. */
+function decide(world: World, n: number, stale: boolean): void {
+  const sight = world.sight();
+  if (!sight) return;
+  const known: readonly ApprovalCycle[] = stale
+    ? (world.laws.book(world.workstreamId)?.entries ?? []).flatMap((e) =>
+        e.kind === 'APPROVAL' ? [e.cycle] : [],
+      )
+    : sight.cycles.filter((cycle) => cycle.status === 'OPEN');
+  const items = known.flatMap((cycle) =>
+    cycle.items.filter((item) => stale || item.decision === null).map((item) => ({ cycle, item })),
+  );
+  const found = pick(items, n >> 4);
+  if (!found) return;
+  ask(world, n, somebody(n >> 1), {
+    type: 'decide',
+    cycleId: found.cycle.id,
+    callId: found.item.callId,
+    argumentsHash: stale && n % 3 === 0 ? 'another' : found.item.argumentsHash,
+    verdict: n % 4 === 3 ? 'DENIED' : 'APPROVED',
+    feedback: n % 7 === 0 ? 'take care' : null,
+  });
+}
+
+function stop(world: World, n: number): void {
+  const live = world.sight() && liveTurn(world.sight()!);
+  ask(world, n, somebody(n >> 2), { type: 'stop', turnId: n % 3 === 0 ? null : (live?.id ?? null) });
+}
+
+const send = (world: World, n: number): void => {
+  const by = somebody(n >> 3);
+  ask(world, n, by, { type: 'send', text: world.people.nextMark(by) });
+};
+
+/** Does whatever the workstream waits for. */
+function goOn(world: World, n: number): Promise<void> | void {
+  const sight = world.sight();
+  if (world.nodes().length === 0) return void (world.start(n % 2 === 0 ? 'a' : 'b') || world.start('a'));
+  if (sight && openItems(sight).length > 0 && n % 3 > 0) return decide(world, n, false);
+  if (openRuns(world).length > 0) return endTool(world, n);
+  if (openCall(world)) return n % 3 === 0 ? answer(world, n) : callTools(world, n);
+  if (sight && !liveTurn(sight) && n % 3 === 0) return send(world, n);
+  return world.scheduler.flow(n, 12);
+}
+
+const ready = (world: World, n: number): Node | undefined => pick(world.nodes(), n);
+
+export const kinds = {
+  send: { weight: 5, family: 'work', play: send },
+  goOn: { weight: 16, family: 'work', play: goOn },
+  say: {
+    weight: 6,
+    family: 'work',
+    play(world, n) {
+      const call = openCall(world);
+      if (n % 5 === 0) call?.say({ type: 'reasoning', text: `thought ${n % 97} ` });
+      // Half of a pair now, the other half with the next piece.
+      else call?.say({ type: 'text', text: n % 7 === 0 ? '\ude00 and \ud83d' : `word ${n % 97} ` });
+    },
+  },
+  answer: { weight: 3, family: 'work', play: answer },
+  callTools: { weight: 3, family: 'work', play: callTools },
+  failModel: {
+    weight: 1.5,
+    family: 'work',
+    play(world, n) {
+      openCall(world)?.end({
+        type: 'failed',
+        kind: 'OVERLOADED',
+        message: 'The endpoint is busy.',
+        retryable: n % 3 > 0,
+        retryAfterMs: n % 4 === 0 ? 3_000 : null,
+      });
+    },
+  },
+  output: {
+    weight: 2,
+    family: 'work',
+    play: (world, n) => pick(openRuns(world), n)?.output(`line ${n % 1_000}\n`),
+  },
+  endTool: { weight: 3, family: 'work', play: endTool },
+  decide: { weight: 3, family: 'work', play: (world, n) => decide(world, n, false) },
+  stop: { weight: 1.6, family: 'work', play: stop },
+  resumeQueue: {
+    weight: 0.8,
+    family: 'work',
+    play: (world, n) => ask(world, n, somebody(n >> 2), { type: 'resumeQueue' }),
+  },
+
+  step: { weight: 26, family: 'time', play: async (world, n) => void (await world.scheduler.step(n)) },
+  flow: { weight: 12, family: 'time', play: (world, n) => world.scheduler.flow(n, 2 + (n % 14)) },
+  frame: { weight: 3, family: 'time', play: (world, n) => world.scheduler.advance(33, n % 2 === 0, n) },
+  wait: {
+    weight: 5,
+    family: 'time',
+    play: (world, n) => world.scheduler.advance([500, 1_000, 4_000, 10_000][n % 4]!, true, n),
+  },
+
+  repeat: {
+    weight: 3,
+    family: 'repeats',
+    play(world, n) {
+      const intent = pick(
+        world.people.intents.filter((i) => !i.void && !i.refused && !i.stolen),
+        n >> 4,
+      );
+      const node = nodeFor(world, n);
+      if (intent && node) world.people.ask(intent, node);
+    },
+  },
+  sendTwice: {
+    weight: 1.5,
+    family: 'repeats',
+    play(world, n) {
+      const by = somebody(n >> 3);
+      const intent = world.people.want(by, { type: 'send', text: world.people.nextMark(by) });
+      for (const node of [nodeFor(world, n), nodeFor(world, n >> 1)])
+        if (node) world.people.ask(intent, node);
+    },
+  },
+  stealKey: {
+    weight: 0.7,
+    family: 'repeats',
+    play(world, n) {
+      const intent = pick(
+        world.people.intents.filter((i) => i.told && !i.void && i.input.type !== 'create'),
+        n >> 4,
+      );
+      const node = nodeFor(world, n);
+      if (intent && node) world.people.ask(world.people.steal(intent), node);
+    },
+  },
+  staleStop: {
+    weight: 0.6,
+    family: 'repeats',
+    play(world, n) {
+      const turns = (world.laws.book(world.workstreamId)?.entries ?? []).flatMap((e) =>
+        e.kind === 'TURN' ? [e.turn.id] : [],
+      );
+      const turnId = pick(turns, n >> 4);
+      if (turnId !== undefined) ask(world, n, somebody(n), { type: 'stop', turnId });
+    },
+  },
+  staleDecide: { weight: 1, family: 'repeats', play: (world, n) => decide(world, n, true) },
+  create: {
+    weight: 0.4,
+    family: 'repeats',
+    play: (world, n) => ask(world, n, somebody(n), { type: 'create' }),
+  },
+
+  attach: {
+    weight: 3,
+    family: 'feeds',
+    play(world, n) {
+      const node = nodeFor(world, n);
+      if (node && world.followers.length < 4) world.attach(node);
+    },
+  },
+  resumeFeed: {
+    weight: 2.5,
+    family: 'feeds',
+    play(world, n) {
+      const incarnation = world.laws.book(world.workstreamId)?.incarnation;
+      const place = pick(
+        world.places.filter((p) => p.incarnation === incarnation),
+        n >> 4,
+      );
+      const node = nodeFor(world, n);
+      if (node && place && world.followers.length < 4) world.resume(node, place);
+    },
+  },
+  cut: { weight: 1.5, family: 'feeds', play: (world, n) => pick(world.followers, n)?.cut() },
+  pause: { weight: 0.8, family: 'feeds', play: (world, n) => pick(world.followers, n)?.pause() },
+  read: { weight: 1.2, family: 'feeds', play: (world, n) => pick(world.followers, n)?.resume() },
+  history: { weight: 1, family: 'feeds', play: (world, n) => history(world, n) },
+
+  away: { weight: 0.7, family: 'disk', play: (world) => world.disk.away(true) },
+  back: { weight: 1.6, family: 'disk', play: (world) => world.disk.away(false) },
+  mishap: {
+    weight: 1.6,
+    family: 'disk',
+    play: (world, n) => world.disk.befall((['written', 'written', 'unwritten', 'late'] as const)[n % 4]!),
+  },
+  stall: {
+    weight: 0.7,
+    family: 'disk',
+    play: (world, n) => world.scheduler.advance([1_500, 6_000, 21_000, 40_000][n % 4]!, false, n),
+  },
+
+  crash: {
+    weight: 0.8,
+    family: 'crashes',
+    play(world, n) {
+      const node = ready(world, n);
+      if (node) world.crash(node.process, 'killed');
+    },
+  },
+  trap: {
+    weight: 1.6,
+    family: 'crashes',
+    play: (world, n) =>
+      world.trap.set(
+        (['commit', 'commit', 'claim', 'model', 'tool', 'tool', 'prepare'] as const)[n % 7]!,
+        (n >> 3) % 2 === 0 ? 'before' : 'after',
+      ),
+  },
+  start: { weight: 2, family: 'time', play: (world, n) => void world.start(n % 2 === 0 ? 'a' : 'b') },
+  shutDown: { weight: 0.3, family: 'crashes', play: (world, n) => ready(world, n)?.stop() },
+
+  suspend: {
+    weight: 0.8,
+    family: 'takeover',
+    play(world, n) {
+      const node = ready(world, n);
+      if (node) node.process.suspended = true;
+    },
+  },
+  wake: {
+    weight: 1.2,
+    family: 'takeover',
+    play(world, n) {
+      const node = pick(
+        world.nodes().filter(({ process }) => process.suspended),
+        n,
+      );
+      if (node) node.process.suspended = false;
+    },
+  },
+  takeOver: {
+    weight: 0.7,
+    family: 'takeover',
+    /** The owner stands still until its session is over, and another takes its place before it wakes. */
+    async play(world, n) {
+      const owner = world.owner();
+      if (!owner) return;
+      world.start(owner.process.nodeId === 'a' ? 'b' : 'a');
+      await world.scheduler.flow(n, 8);
+      owner.process.suspended = true;
+      await world.scheduler.advance(20_500, true, n);
+      const other = world.nodes().find((node) => node !== owner);
+      const intent = pick(
+        world.people.intents.filter((i) => !i.void && !i.refused && !i.stolen),
+        n >> 4,
+      );
+      if (other && intent) world.people.ask(intent, other);
+      await world.scheduler.flow(n, 2 + (n % 9));
+      owner.process.suspended = false;
+    },
+  },
+  cutOff: {
+    weight: 0.6,
+    family: 'takeover',
+    play(world, n) {
+      const node = ready(world, n);
+      if (!node) return;
+      node.process.cutOff = true;
+      world.disk.breakLocks(node.process);
+    },
+  },
+  reconnect: {
+    weight: 1.4,
+    family: 'takeover',
+    play: (world) => world.nodes().forEach(({ process }) => void (process.cutOff = false)),
+  },
+
+  stubborn: {
+    weight: 1.2,
+    family: 'stubborn',
+    play(world, n) {
+      const work = n % 2 === 0 ? openCall(world) : pick(openRuns(world), n >> 2);
+      if (work) work.stubborn = true;
+    },
+  },
+  bug: {
+    weight: 0.2,
+    family: 'rare',
+    play(world) {
+      const call = openCall(world);
+      if (!call || call.signal.aborted) return;
+      world.bugs += 1;
+      call.end({ type: 'answered' } as never);
+    },
+  },
+  replace: {
+    weight: 0.25,
+    family: 'rare',
+    async play(world) {
+      world.closeFeeds();
+      world.people.forget();
+      await world.disk.replace(world.workstreamId);
+    },
+  },
+} as const satisfies Readonly<Record<string, Kind>>;
+
+/** A page of history, as somebody asks for one in between. */
+function history(world: World, n: number): void {
+  const node = nodeFor(world, n);
+  const services = node?.up?.services;
+  if (!services || node.process.suspended) return;
+  const { workstreamId, violate, laws } = world;
+  const count = 1 + (n % 40);
+  const head = laws.book(workstreamId)?.entries.length ?? 0;
+  const range =
+    n % 3 === 0
+      ? ({ direction: 'forward', count, after: (n >> 3) % (head + 1) } as const)
+      : ({ direction: 'backward', count, before: n % 3 === 1 ? null : 1 + ((n >> 3) % (head + 1)) } as const);
+  services.history.page(workstreamId, range).then(
+    (page) => {
+      const book = laws.book(workstreamId);
+      if (!page || !book || !node.process.alive) return;
+      // Who owned it before it was deleted does not know yet.
+      if (decodeCursor(page.cursor)?.incarnation !== book.incarnation) return;
+      page.entries.forEach((entry, i) => {
+        if (i > 0 && entry.revision !== page.entries[i - 1]!.revision + 1)
+          violate('I14', `${entry.revision} follows ${page.entries[i - 1]!.revision} in a page`);
+        if (entry.revision <= page.durableThrough && book.entries[entry.revision - 1]?.id !== entry.id)
+          violate('I11', `revision ${entry.revision} of a page is called durable, and is not what is stored`);
+      });
+      const reachesHead =
+        page.entries.length > 0 || (range.direction === 'backward' && range.before === null);
+      if (
+        reachesHead &&
+        !page.hasNewer &&
+        page.revision > 0 &&
+        page.entries.at(-1)?.revision !== page.revision
+      )
+        violate('I2', `the last page ends at ${page.entries.at(-1)?.revision}, the head is ${page.revision}`);
+    },
+    // A page whose prefix cannot be read is an error, never half an answer (D-53).
+    () => undefined,
+  );
+}
+
+const names = Object.keys(kinds) as readonly MoveName[];
+
+/** The life that a seed stands for. Families come and go, so that no two lives are made alike. */
+export function movesOf(seed: number): readonly Move[] {
+  const chance = createChance(seed);
+  const weights = new Map<string, number>();
+  const weightOf = (family: string): number => {
+    const known = weights.get(family);
+    if (known !== undefined) return known;
+    const drawn = family === 'work' || family === 'time' ? 1 : [0, 0, 0.5, 1, 2][Math.floor(chance() * 5)]!;
+    weights.set(family, drawn);
+    return drawn;
+  };
+  const table = names.map((name) => ({ name, weight: kinds[name].weight * weightOf(kinds[name].family) }));
+  const total = table.reduce((sum, { weight }) => sum + weight, 0);
+  const length = 30 + Math.floor(chance() * 220);
+  return Array.from({ length }, () => {
+    let left = chance() * total;
+    const found = table.find(({ weight }) => (left -= weight) < 0);
+    return { do: (found ?? table[0]!).name, n: Math.floor(chance() * 0x4000_0000) };
+  });
+}

@@ -1,0 +1,160 @@
+/**
+ * Owns: one server process of a simulated world: the real app, put together as `compose.ts` does, over simulated ports.
+ */
+import type { Viewer } from 'schema/model';
+import type { Services } from 'schema/services';
+import { systemSecrets } from '../../src/adapters/random/index.ts';
+import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
+import { createHub, type Hub } from '../../src/app/feed/hub.ts';
+import { createHeartbeat, type Round } from '../../src/app/rounds/heartbeat.ts';
+import { createRecovery } from '../../src/app/rounds/recovery.ts';
+import { createServices } from '../../src/app/services/index.ts';
+import { createTokens } from '../../src/app/services/tokens.ts';
+import type { Ids } from '../../src/ports/ids.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Processes } from '../../src/ports/processes.ts';
+import type { Session } from '../../src/ports/ownership.ts';
+import type { Workspaces } from '../../src/ports/workspaces.ts';
+import type { Disk } from './disk.ts';
+import type { Provider } from './provider.ts';
+import type { Process, Scheduler } from './scheduler.ts';
+
+/** How long a stopping server lets actors store what they accepted, milliseconds; as `compose.ts`. */
+const settleMs = 4_000;
+
+export interface Node {
+  readonly process: Process;
+  /** Null until it has a session. */
+  readonly up: Running | null;
+  /** Stops as when told by a signal. */
+  stop(): void;
+}
+
+export interface Running {
+  readonly services: Services;
+  readonly registry: Registry;
+  readonly hub: Hub;
+}
+
+export const ada: Viewer = { id: 'ada', name: 'Ada', tokenId: 'ada' };
+export const bob: Viewer = { id: 'bob', name: 'Bob', tokenId: 'bob' };
+
+export interface NodeDeps {
+  readonly scheduler: Scheduler;
+  readonly disk: Disk;
+  readonly provider: Provider;
+  readonly ids: Ids;
+  readonly random: () => number;
+  /** A line that the server logs as an error. */
+  onError(process: Process, message: string, fields: Readonly<Record<string, unknown>>): void;
+  /** The process ends by itself. */
+  exit(process: Process): void;
+}
+
+export function startNode(deps: NodeDeps, process: Process, skewMs: number): Node {
+  const { scheduler, disk, provider, ids } = deps;
+  const clock = scheduler.clockOf(process, skewMs);
+  const storage = disk.connect(process);
+  const log: Log = {
+    info: () => undefined,
+    warn: () => undefined,
+    error: (fields, message) => {
+      if (process.alive) deps.onError(process, message, fields);
+    },
+  };
+  let running: Running | null = null;
+  let session: Session | null = null;
+  let stopping = false;
+  let rounds: readonly Round[] = [];
+
+  async function begin(): Promise<Session> {
+    for (;;) {
+      const begun = await storage.sessions.begin(process.nodeId, process.host).catch(() => null);
+      if (begun?.type === 'begun') return begun.session;
+      await new Promise<void>((resolve) => clock.after(1_000, resolve));
+    }
+  }
+
+  async function start(): Promise<void> {
+    session = await begin();
+    const stateOf = (id: string) => running?.registry.peek(id)?.state() ?? null;
+    const model = provider.model(process, stateOf);
+    const tools = provider.tools(process, stateOf);
+    const hub = createHub();
+    const { journal, ownership, catalog, reservations } = storage;
+    const processes: Processes = {
+      run: () => Promise.reject(new Error('not here')),
+      endLeftovers: async (callIds) => provider.endLeftovers(process.host, callIds),
+    };
+    const registry = createRegistry({
+      clock,
+      ids,
+      log,
+      hub,
+      model,
+      tools,
+      processes,
+      host: process.host,
+      journal,
+      ownership,
+      sessionId: session.id,
+      random: deps.random,
+    });
+    const secrets = systemSecrets;
+    const workspaces: Workspaces = {
+      roots: ['/work'],
+      choose: async (id) => ({ type: 'chosen', path: `/work/${id}` }),
+      abandon: () => Promise.resolve(),
+    };
+    const services = createServices({
+      clock,
+      ids,
+      secrets,
+      log,
+      hub,
+      model,
+      tools,
+      registry,
+      tokens: createTokens({ store: storage.tokens, journal, ids, secrets, clock }),
+      workspaces,
+      journal,
+      catalog,
+      reservations,
+      sessionId: session.id,
+      isStopping: () => stopping,
+      serverInfo: () => Promise.reject(new Error('not asked here')),
+    });
+    running = { services, registry, hub };
+    const heartbeat = createHeartbeat({
+      session,
+      clock,
+      log,
+      canBeTakenOver: true,
+      onLost() {
+        registry.deposeAll();
+        scheduler.later(process, `${process.name} ends, for it lost its session`, () => deps.exit(process));
+      },
+    });
+    const recovery = createRecovery({ ownership, registry, sessionId: session.id, clock, log });
+    rounds = [heartbeat, recovery];
+    for (const round of rounds) round.run();
+  }
+
+  async function stop(): Promise<void> {
+    if (stopping) return;
+    stopping = true;
+    for (const round of rounds) round.stop();
+    await running?.registry.stop(settleMs);
+    await session?.end();
+    deps.exit(process);
+  }
+
+  void start();
+  return {
+    process,
+    get up() {
+      return process.alive ? running : null;
+    },
+    stop: () => void stop(),
+  };
+}

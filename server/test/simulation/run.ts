@@ -1,0 +1,64 @@
+/**
+ * Owns: one simulated life, from a seed or from a list of moves; and the shortest life that breaks the same law.
+ */
+import type { LawId, Violation } from './laws.ts';
+import { kinds, movesOf, type Move } from './moves.ts';
+import { comeToRest } from './quiet.ts';
+import { createWorld } from './world.ts';
+
+export interface Life {
+  readonly violation: Violation | null;
+  readonly crashes: number;
+  /** Entries stored at the end. */
+  readonly entries: number;
+}
+
+/** Lives until the first law does not hold, or to the end. */
+export async function live(moves: readonly Move[], trace?: (line: string) => void): Promise<Life> {
+  const world = await createWorld(trace ? { trace } : {});
+  const result = (): Life => ({
+    violation: world.violation,
+    crashes: world.crashes,
+    entries: world.laws.book(world.workstreamId)?.entries.length ?? 0,
+  });
+  for (const move of moves) {
+    trace?.(`▸ ${move.do}`);
+    await kinds[move.do].play(world, move.n);
+    await world.scheduler.drain();
+    world.check();
+    if (world.violation) return result();
+  }
+  await comeToRest(world);
+  return result();
+}
+
+export const liveSeed = (seed: number): Promise<Life> => live(movesOf(seed));
+
+/** Leaves out moves as long as the same law still breaks, for at most `withinMs` of real time. */
+export async function shrink(moves: readonly Move[], law: LawId, withinMs: number): Promise<readonly Move[]> {
+  const until = performance.now() + withinMs;
+  let path = moves;
+  for (let size = Math.ceil(path.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    let again = true;
+    while (again) {
+      again = false;
+      for (let from = 0; from < path.length;) {
+        if (performance.now() > until) return path;
+        const shorter = [...path.slice(0, from), ...path.slice(from + size)];
+        const { violation } = await live(shorter);
+        if (violation?.law === law) {
+          path = shorter;
+          again = size === 1;
+        } else from += size;
+      }
+    }
+  }
+  return path;
+}
+
+/** What happens on a path, line by line. */
+export async function tell(moves: readonly Move[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  await live(moves, (line) => lines.push(line));
+  return lines;
+}
