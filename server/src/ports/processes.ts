@@ -4,6 +4,7 @@
 export interface Command {
   /** Run by `/bin/sh -c`. */
   readonly script: string;
+  /** Absolute and real. Nothing is started when a symbolic link now leads elsewhere from it. */
   readonly cwd: string;
   /** Marks every process of the group (environment variable WEIR_CALL_ID), so that a later server can find it. */
   readonly callId: string;

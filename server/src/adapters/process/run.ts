@@ -8,6 +8,7 @@ import { endAll, graceMs } from './ending.ts';
 import { commandEnvironment } from './environment.ts';
 import { createLiveOutput } from './live-output.ts';
 import { openOutputPipe, type OutputPipe } from './output-pipe.ts';
+import { openWorkingFolder, type WorkingFolder } from './working-folder.ts';
 
 interface Deps {
   readonly clock: Clock;
@@ -21,16 +22,18 @@ export async function runCommand(
 ): Promise<CommandResult> {
   const started = await start(command, signal);
   if (typeof started === 'string') return notStarted(started);
-  const { child, group, output } = started;
+  const { exit, group, output } = started;
 
-  const kept = createCappedOutput(command.maxOutputBytes, (bytes) => `[… ${bytes} bytes of output cut …]`);
+  const kept = createCappedOutput(
+    command.maxOutputBytes,
+    (bytes) => `[… ${bytes} ${bytes === 1 ? 'byte' : 'bytes'} of output cut …]`,
+  );
   const live = createLiveOutput({ clock }, onOutput);
   const read = readPaced({ clock }, output, (chunk) => {
     kept.add(chunk);
     live.add(chunk);
   });
 
-  const exit = exitOf(child);
   const cut = await firstOf({ clock }, exit, command.timeoutMs, signal);
   const gone = await endAll({ clock }, { group, callIds: new Set([command.callId]), graceMs });
   // A shell that could not be killed has no exit to wait for.
@@ -56,7 +59,8 @@ const notStarted = (message: string): CommandResult => ({
 });
 
 interface Started {
-  readonly child: ChildProcess;
+  /** Listened for from the moment it was spawned: a short command is over before anything else is awaited. */
+  readonly exit: Promise<Exit>;
   readonly group: number;
   readonly output: Readable;
 }
@@ -80,8 +84,24 @@ async function start(command: Command, signal: AbortSignal): Promise<Started | s
 }
 
 async function spawnInto(output: number, command: Command): Promise<Omit<Started, 'output'> | string> {
+  const folder = await openWorkingFolder(command.cwd);
+  if (folder === null) {
+    return 'Its folder, or one above it, was replaced by a symbolic link, so nothing is run until a person has put the folder back.';
+  }
+  try {
+    return await spawnIn(folder, output, command);
+  } finally {
+    await folder.close();
+  }
+}
+
+async function spawnIn(
+  folder: WorkingFolder,
+  output: number,
+  command: Command,
+): Promise<Omit<Started, 'output'> | string> {
   const child = spawn('/bin/sh', ['-c', command.script], {
-    cwd: command.cwd,
+    cwd: folder.path,
     env: commandEnvironment(process.env, command.callId),
     stdio: ['ignore', output, output],
     detached: true,
@@ -91,7 +111,7 @@ async function spawnInto(output: number, command: Command): Promise<Omit<Started
   }
   // Later errors (a signal that could not be sent) change nothing for us.
   child.on('error', () => {});
-  return { child, group: child.pid };
+  return { exit: exitOf(child), group: child.pid };
 }
 
 function whyNot(error: NodeJS.ErrnoException, command: Command): string {

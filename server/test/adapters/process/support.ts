@@ -1,7 +1,7 @@
 /** Owns: what the tests of processes need: a folder, commands as they are run, and whether a pid still lives. */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -30,7 +30,7 @@ export interface Running {
 export function start(script: string, more: Partial<Command> = {}): Running {
   const command: Command = {
     script,
-    cwd: tmpdir(),
+    cwd: realpathSync(tmpdir()),
     callId: newCallId(),
     timeoutMs: 20_000,
     maxOutputBytes: 65_536,
