@@ -3,6 +3,7 @@
  */
 import type { ToolResult } from 'schema/projection';
 import { placeInside, type Place } from './confine.ts';
+import { counted } from './counted.ts';
 import { unifiedDiff } from './diff.ts';
 import { contentOf, textOf, type FileContent } from './file-content.ts';
 import type { ToolLimits } from './limits.ts';
@@ -32,7 +33,9 @@ export async function previewChange(
   const before = file.bytes === null ? null : textOf(file.bytes);
   const diff = unifiedDiff({ label: place.label, before, after: change.after }, limits.maxPreviewLength);
   const note =
-    file.bytes !== null && before === null ? `Replaces ${file.bytes.length} bytes that are not text.\n` : '';
+    file.bytes !== null && before === null
+      ? `Replaces a file of ${counted(file.bytes.length, 'byte')} that is not text.\n`
+      : '';
   const title = visibleLine(place.label);
   return { preview: { kind: 'DIFF', title, body: note + diff }, basis: file.basis };
 }

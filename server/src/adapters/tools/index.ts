@@ -27,11 +27,11 @@ export interface ToolsDeps {
 export function createTools({ processes, limits }: ToolsDeps): Tools {
   const bounds = { ...defaultLimits, ...limits };
   const tools = [
-    register(createReadFile(bounds)),
-    register(createListFiles(bounds)),
-    register(createWriteFile(bounds)),
-    register(createEditFile(bounds)),
-    register(createShell({ processes }, bounds)),
+    register(createReadFile(bounds), bounds),
+    register(createListFiles(bounds), bounds),
+    register(createWriteFile(bounds), bounds),
+    register(createEditFile(bounds), bounds),
+    register(createShell({ processes }, bounds), bounds),
   ];
   const toolByName = new Map(tools.map((tool) => [tool.definition.name, tool]));
   const unknown = ({ name }: ToolCall): string =>
@@ -50,13 +50,13 @@ interface Registered extends Pick<Tools, 'prepare' | 'run'> {
   readonly definition: Tools['definitions'][number];
 }
 
-function register<Arguments>(tool: Tool<Arguments>): Registered {
+function register<Arguments>(tool: Tool<Arguments>, limits: ToolLimits): Registered {
   const { $schema: _, ...parameters } = z.toJSONSchema(tool.schema, { io: 'input' });
   return {
     definition: { name: tool.name, description: tool.description, access: tool.access, parameters },
     async prepare(call): Promise<PreparedCall> {
       try {
-        const args = argumentsOf(tool, call);
+        const args = argumentsOf(tool, call, limits);
         if (isRefusal(args)) return { type: 'invalid', message: args.refused };
         const previewed = await tool.preview(args.value, call.workspace);
         if (isRefusal(previewed)) return { type: 'invalid', message: previewed.refused };
@@ -72,7 +72,7 @@ function register<Arguments>(tool: Tool<Arguments>): Registered {
     },
     async run(call, signal, onOutput): Promise<ToolResult> {
       try {
-        const args = argumentsOf(tool, call);
+        const args = argumentsOf(tool, call, limits);
         if (isRefusal(args)) return failed(args.refused);
         return await tool.run(args.value, { ...call, signal, onOutput });
       } catch (error) {
@@ -90,7 +90,18 @@ function register<Arguments>(tool: Tool<Arguments>): Registered {
 const faultOf = (error: unknown): string =>
   error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
 
-function argumentsOf<Arguments>(tool: Tool<Arguments>, call: ToolCall): { value: Arguments } | Refusal {
+function argumentsOf<Arguments>(
+  tool: Tool<Arguments>,
+  call: ToolCall,
+  { maxArgumentsBytes }: ToolLimits,
+): { value: Arguments } | Refusal {
+  // Before anything is made of them: parsing and comparing a huge text would hold up every other workstream.
+  if (call.arguments.length > maxArgumentsBytes || Buffer.byteLength(call.arguments) > maxArgumentsBytes) {
+    return refuse(
+      `The arguments of ${tool.name} are longer than the ${maxArgumentsBytes} bytes one call may have, so nothing was done. ` +
+        'Write the content in parts: the first one with write_file, and each further one at the end with edit_file.',
+    );
+  }
   let json: unknown;
   try {
     json = JSON.parse(call.arguments);

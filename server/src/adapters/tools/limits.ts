@@ -1,5 +1,7 @@
 /** What keeps one call from filling the context, the memory or an afternoon. */
 export interface ToolLimits {
+  /** Bytes of a call's arguments, the JSON text in UTF-8. They are kept for ever, and shown to who is asked. */
+  readonly maxArgumentsBytes: number;
   /** Seconds a command may run when the model does not say. */
   readonly defaultTimeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
@@ -16,6 +18,7 @@ export interface ToolLimits {
 }
 
 export const defaultLimits: ToolLimits = {
+  maxArgumentsBytes: 1_048_576,
   defaultTimeoutSeconds: 120,
   maxTimeoutSeconds: 600,
   maxOutputBytes: 65_536,

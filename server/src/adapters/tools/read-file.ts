@@ -6,6 +6,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import { placeInside } from './confine.ts';
+import { counted } from './counted.ts';
 import { textOf } from './file-content.ts';
 import type { ToolLimits } from './limits.ts';
 import { openFile } from './open-inside.ts';
@@ -55,7 +56,7 @@ export function createReadFile(
         if (part === null) return canceledBeforeStart;
         if (part.bytes.includes(0)) return failed(`"${place.label}" is a binary file, not text.`);
         if (part.lines < offset && part.bytes.length === 0 && offset > 1) {
-          return failed(`"${place.label}" has ${part.lines} lines; there is no line ${offset}.`);
+          return failed(`"${place.label}" has ${counted(part.lines, 'line')}; there is no line ${offset}.`);
         }
         return { outcome: 'OK', effect: 'NONE', content: tell(part, offset, place.label) };
       } finally {

@@ -3,9 +3,12 @@
  * invisible ones could hide or reorder a part of a command; each is shown as its code point.
  */
 
-/** Line feeds and tabs stay; every other control, format or separator character becomes ⟨U+XXXX⟩. */
+/**
+ * Line feeds and tabs stay; every other control, format or separator character, and what is drawn as nothing
+ * (variation selectors, joiners, fillers), becomes ⟨U+XXXX⟩.
+ */
 export const visible = (text: string): string =>
-  text.replace(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u{2800}\u{3164}\u{115F}\u{1160}\u{FFA0}]/gu, codePoint);
+  text.replace(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{DI}\u{2800}]/gu, codePoint);
 
 /** As `visible`, and on one line. */
 export const visibleLine = (text: string): string => visible(text).replace(/[\n\t]/gu, codePoint);

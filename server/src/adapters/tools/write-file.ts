@@ -1,5 +1,6 @@
 /** Owns: creating a file or replacing all of it. */
 import * as z from 'zod';
+import { counted } from './counted.ts';
 import { previewChange, runChange, type Changing } from './change-file.ts';
 import type { ToolLimits } from './limits.ts';
 import type { Tool } from './tool.ts';
@@ -30,5 +31,5 @@ const writing =
   (content: string): Changing =>
   (file, label) => ({
     after: content,
-    report: `${file.bytes === null ? 'Created' : 'Replaced'} "${label}" (${Buffer.byteLength(content)} bytes).`,
+    report: `${file.bytes === null ? 'Created' : 'Replaced'} "${label}" (${counted(Buffer.byteLength(content), 'byte')}).`,
   });

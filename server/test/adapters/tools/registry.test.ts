@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createProcesses } from '../../../src/adapters/process/index.ts';
 import { argumentsHash } from '../../../src/adapters/tools/arguments-hash.ts';
 import { createTools } from '../../../src/adapters/tools/index.ts';
@@ -61,6 +62,34 @@ describe('arguments', () => {
   ])('%j of read_file name the wrong part', async (args, part) => {
     const prepared = await createBench().prepare('read_file', args);
     expect(prepared).toEqual({ type: 'invalid', message: expect.stringContaining(part) as string });
+  });
+
+  it.each([
+    ['broken JSON', '['.repeat(1_048_577)],
+    ['a whole file', JSON.stringify({ path: 'a.txt', content: 'x'.repeat(1_048_576) })],
+    ['two bytes a character', JSON.stringify({ path: 'a.txt', content: 'é'.repeat(524_288) })],
+  ])('longer than 1 MiB of text are invalid before they are parsed: %s', async (_, text) => {
+    const bench = createBench();
+    const message = expect.stringMatching(
+      /longer than the 1048576 bytes .* in parts: .* edit_file/,
+    ) as string;
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    expect(await bench.prepare('write_file', text)).toEqual({ type: 'invalid', message });
+    expect(await bench.run('write_file', text, 'absent@a.txt')).toEqual({
+      outcome: 'ERROR',
+      effect: 'NONE',
+      content: message,
+    });
+    expect(parse).not.toHaveBeenCalled();
+    expect(readdirSync(bench.workspace)).toEqual([]);
+  });
+
+  it('of exactly 1 MiB are taken', async () => {
+    const empty = JSON.stringify({ path: 'a.txt', content: '' });
+    const text = JSON.stringify({ path: 'a.txt', content: 'x'.repeat(1_048_576 - empty.length) });
+    expect(Buffer.byteLength(text)).toBe(1_048_576);
+    expect(await createBench().prepare('write_file', text)).toMatchObject({ type: 'ready' });
   });
 
   it('of a tool that does not exist are answered with those that do', async () => {

@@ -80,7 +80,7 @@ describe('the preview of a change', () => {
     expect(await bodyOf('é.txt', 'new\n')).toMatch(/^--- a\/é\.txt\n\+\+\+ b\/é\.txt\n@@/);
     expect(await bodyOf('new.txt', '')).toBe('--- /dev/null\n+++ b/new.txt\n[an empty file]\n');
     expect(await bodyOf('a.bin', 'new\n')).toMatch(
-      /^Replaces 3 bytes that are not text\.\n--- \/dev\/null\n/,
+      /^Replaces a file of 3 bytes that is not text\.\n--- \/dev\/null\n/,
     );
     expect(await bodyOf('a.txt', 'old\n')).toMatch(/^Nothing changes/);
   });
@@ -121,7 +121,10 @@ describe('writing', () => {
     expect(await bench.call('write_file', { path: 'a/b/c.txt', content: '' })).toMatchObject({
       content: 'Replaced "a/b/c.txt" (0 bytes).',
     });
-    expect(read(bench, 'a/b/c.txt')).toBe('');
+    expect(await bench.call('write_file', { path: 'a/b/c.txt', content: 'a' })).toMatchObject({
+      content: 'Replaced "a/b/c.txt" (1 byte).',
+    });
+    expect(read(bench, 'a/b/c.txt')).toBe('a');
     expect(readdirSync(join(bench.workspace, 'a/b'))).toEqual(['c.txt']);
   });
 
