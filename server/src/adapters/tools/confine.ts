@@ -2,12 +2,13 @@
  * Owns: the border of the workspace. A path as a model wrote it becomes a real place inside, or a refusal.
  *
  * Invariants: the real path (every symbolic link followed) of what is touched lies in the real path of the workspace;
- * nothing outside is opened or listed, and a refusal is the same whether something is there or not.
+ * nothing outside is opened or listed, and a refusal is the same whether something is there or not. The workspace is
+ * given as a real path; when that path leads elsewhere by now, it was swapped, and everything is refused.
  * Links can change after this looked: who opens or writes a place checks again (`open-inside.ts`).
  */
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { refuse, type Refusal } from './tool.ts';
+import { isRefusal, refuse, type Refusal } from './tool.ts';
 import { visibleLine } from './visible.ts';
 
 export interface Place {
@@ -31,24 +32,19 @@ export async function placeInside(workspace: string, path: string): Promise<Plac
     return refuse('The path is empty. Give a path relative to the workspace, such as "src/main.ts".');
   if (path.includes('\0') || !path.isWellFormed())
     return refuse(`The path ${shown} holds characters no path may have.`);
-  const root = await realpath(workspace).catch(() => null);
-  if (root === null) return refuse('The workspace folder is not there any more.');
+  const root = await rootOf(workspace);
+  if (isRefusal(root)) return root;
 
   const outside = refuse(
     `The path ${shown} leads outside the workspace, where nothing may be read or written. Use a path relative to the workspace, without "..".`,
   );
-  // An absolute path may name the workspace as it was given, or as it really is.
-  const wanted = [resolve(workspace, path), resolve(root, path)].find(
-    (p) => isWithin(workspace, p) || isWithin(root, p),
-  );
-  if (wanted === undefined) return outside;
-  const fromRoot = relative(isWithin(root, wanted) ? root : workspace, wanted);
+  const whole = resolve(root, path);
+  if (!isWithin(root, whole)) return outside;
 
   const escaping = refuse(
     `The path ${shown} goes through a symbolic link that leaves the workspace or leads nowhere. Use another path.`,
   );
 
-  const whole = join(root, fromRoot);
   if (
     Buffer.byteLength(whole) > maxPathBytes ||
     whole.split(sep).some((name) => Buffer.byteLength(name) > maxNameBytes)
@@ -88,6 +84,20 @@ export async function placeInside(workspace: string, path: string): Promise<Plac
         return refuse(`The path ${shown} cannot be looked at (${found.code}).`);
     }
   }
+}
+
+/**
+ * The workspace, when it still is the folder that was given. A path that now goes through a link would make whatever
+ * is behind it the workspace, and reading there asks nobody.
+ */
+export async function rootOf(workspace: string): Promise<string | Refusal> {
+  const real = await realpath(workspace).catch(() => null);
+  if (real === null) return refuse('The workspace folder is not there any more.');
+  if (real === workspace) return real;
+  return refuse(
+    'The workspace folder, or one above it, was replaced by a symbolic link, so nothing was done: ' +
+      'nothing is read, written or run until a person has put the folder back.',
+  );
 }
 
 /** True for `root` itself and what lies below. Both must be absolute and normalised. */

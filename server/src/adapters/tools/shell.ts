@@ -5,8 +5,9 @@
 import * as z from 'zod';
 import type { CommandResult, Processes } from '../../ports/processes.ts';
 import type { ToolResult } from 'schema/projection';
+import { rootOf } from './confine.ts';
 import type { ToolLimits } from './limits.ts';
-import { canceledBeforeStart, failed, refuse, type Tool } from './tool.ts';
+import { canceledBeforeStart, failed, isRefusal, refuse, type Tool } from './tool.ts';
 import { visible, visibleLine } from './visible.ts';
 
 const titleLength = 120;
@@ -33,10 +34,13 @@ export function createShell(
         .optional()
         .describe(`Seconds after which it is ended; ${limits.defaultTimeoutSeconds} if left out.`),
     }),
-    async preview({ command }) {
+    async preview({ command }, workspace) {
       if (command.includes('\0') || !command.isWellFormed()) {
         return refuse('The command holds a NUL or a broken character, which no program can be given.');
       }
+      // Asked again where it starts; here so that nobody is asked in vain.
+      const root = await rootOf(workspace);
+      if (isRefusal(root)) return root;
       const firstLine = command.split('\n').find((line) => line.trim() !== '') ?? '';
       const title = visibleLine(firstLine.trim());
       const short = title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title;

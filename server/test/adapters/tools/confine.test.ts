@@ -14,7 +14,7 @@ import { basename, join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isWithin, placeInside } from '../../../src/adapters/tools/confine.ts';
-import { openFile } from '../../../src/adapters/tools/open-inside.ts';
+import { openFile, openFolder } from '../../../src/adapters/tools/open-inside.ts';
 import { isRefusal } from '../../../src/adapters/tools/tool.ts';
 import { writeInside } from '../../../src/adapters/tools/write-inside.ts';
 import { createBench, type Bench } from './support.ts';
@@ -108,16 +108,94 @@ describe('a path outside the workspace is refused', () => {
     expect(new Set(withoutPath).size).toBe(1);
   });
 
-  it('also when the workspace itself is reached by a link', async () => {
+  it('and by its absolute path inside it is not', async () => {
     const bench = createBench();
-    const alias = join(bench.outside, '..', 'alias');
-    symlinkSync(bench.workspace, alias);
     bench.files({ 'a.txt': 'a' });
-    for (const path of ['a.txt', join(alias, 'a.txt'), join(bench.workspace, 'a.txt')]) {
-      expect(await placeInside(alias, path)).toMatchObject({ label: 'a.txt' });
+    for (const path of ['a.txt', join(bench.workspace, 'a.txt'), `${bench.workspace}/./b/../a.txt`]) {
+      expect(await placeInside(bench.workspace, path)).toMatchObject({ label: 'a.txt' });
     }
-    expect(await placeInside(alias, join(bench.outside, 'secret.txt'))).toHaveProperty('refused');
-    rmSync(alias);
+  });
+});
+
+/** Moves the folder away and puts a link to `target` in its place, as one approved `mv … && ln -s …` does. */
+function swapForLink(folder: string, target: string): void {
+  renameSync(folder, `${folder}.old`);
+  symlinkSync(target, folder);
+}
+
+describe('a workspace swapped for a link', () => {
+  const calls = (absolute: string): [string, object][] => [
+    ['read_file', { path: 'secret.txt' }],
+    ['read_file', { path: join(absolute, 'secret.txt') }],
+    ['list_files', {}],
+    ['list_files', { path: '.' }],
+    ['write_file', { path: 'new.txt', content: 'taken over' }],
+    ['write_file', { path: 'a/b/new.txt', content: 'taken over' }],
+    ['edit_file', { path: 'secret.txt', old_text: 'secret', new_text: 'taken over' }],
+    ['shell', { command: 'cat secret.txt; touch ran' }],
+  ];
+  const said = /The workspace folder, or one above it, was replaced by a symbolic link/;
+
+  it('is refused by every tool, when prepared and when run, and nothing behind it is told or touched', async () => {
+    const bench = createBench();
+    swapForLink(bench.workspace, bench.outside);
+    for (const [name, args] of calls(bench.workspace)) {
+      expect(await bench.prepare(name, args), name).toEqual({
+        type: 'invalid',
+        message: expect.stringMatching(said) as string,
+      });
+      const result = await bench.run(name, args, 'absent@new.txt');
+      expect(result, name).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
+      expect(result.content, name).toMatch(/replaced by a symbolic link/);
+      expect(result.content, name).not.toMatch(/secret/);
+    }
+    expect(readdirSync(bench.outside)).toEqual(['secret.txt']);
+    expect(readFileSync(join(bench.outside, 'secret.txt'), 'utf8')).toBe('secret\n');
+  });
+
+  it('between prepare and run is refused with effect NONE', async () => {
+    for (const [name, args] of calls('.')) {
+      const bench = createBench();
+      bench.files({ 'secret.txt': 'secret\n' });
+      const prepared = await bench.prepare(name, args);
+      if (prepared.type !== 'ready') continue;
+      swapForLink(bench.workspace, bench.outside);
+      const result = await bench.run(name, args, prepared.basis);
+      expect(result, name).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
+      expect(result.content, name).toMatch(/replaced by a symbolic link/);
+      expect(readdirSync(bench.outside), name).toEqual(['secret.txt']);
+      expect(readFileSync(join(bench.outside, 'secret.txt'), 'utf8')).toBe('secret\n');
+    }
+  });
+
+  it('by an approved command of its own is refused from the next call on', async () => {
+    const bench = createBench();
+    const command = 'mv "$PWD" "$PWD.old" && ln -s ../work-outside "$PWD"';
+    await bench.call('shell', {
+      command: `cd "$(pwd)" && ${command.replace('../work-outside', bench.outside)}`,
+    });
+    expect(realpathSync(bench.workspace)).toBe(bench.outside);
+    expect(await bench.call('read_file', { path: 'secret.txt' })).toEqual({
+      refused: expect.stringMatching(said) as string,
+    });
+    expect(await bench.call('list_files', {})).toEqual({ refused: expect.stringMatching(said) as string });
+  });
+
+  it('is noticed also when a folder above it was swapped', async () => {
+    const bench = createBench();
+    bench.files({ 'project/a.txt': 'a' });
+    mkdirSync(join(bench.outside, 'project'));
+    const project = join(bench.workspace, 'project');
+    swapForLink(bench.workspace, bench.outside);
+    expect(await placeInside(project, 'a.txt')).toEqual({ refused: expect.stringMatching(said) as string });
+  });
+
+  it('is not used under another name: a workspace is given by its real path', async () => {
+    const bench = createBench();
+    bench.files({ 'a.txt': 'a' });
+    const alias = join(bench.workspace, '..', 'alias');
+    symlinkSync(bench.workspace, alias);
+    expect(await placeInside(alias, 'a.txt')).toEqual({ refused: expect.stringMatching(said) as string });
   });
 });
 
@@ -242,6 +320,55 @@ describe.runIf(process.platform === 'linux')('a link put there after the path wa
       type: 'failed',
     });
     expectOutsideUntouched(bench);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a folder above swapped after the path was checked', () => {
+  /** `inner` is in the workspace and, with the same name, outside: only where the opened folder is tells them apart. */
+  function createTwins(): Bench & { readonly inner: string } {
+    const bench = createBench();
+    bench.files({ 'folder/inner/secret.txt': 'mine\n' });
+    mkdirSync(join(bench.outside, 'inner'));
+    return { ...bench, inner: join(bench.workspace, 'folder/inner') };
+  }
+
+  it('leads no listing outside', async () => {
+    const { workspace, outside, inner } = createTwins();
+    const folder = { root: workspace, path: inner, label: 'folder/inner' };
+    const before = await openFolder(folder);
+    if (isRefusal(before)) throw new Error('it is inside');
+    await before.handle.close();
+    swapForLink(join(workspace, 'folder'), outside);
+    expect(await openFolder(folder)).toEqual({ refused: expect.stringContaining('was replaced') as string });
+  });
+
+  it('leads no write outside', async () => {
+    const { workspace, outside } = createTwins();
+    const path = 'folder/inner/new.txt';
+    const place = await placeInside(workspace, path);
+    if (isRefusal(place)) throw new Error('it is inside');
+    swapForLink(join(workspace, 'folder'), outside);
+    expect(await writeInside(place, Buffer.from('taken over'), `absent@${path}`)).toMatchObject({
+      type: 'failed',
+      madeFolders: false,
+    });
+    expect(readdirSync(join(outside, 'inner'))).toEqual([]);
+  });
+
+  it('leads nothing outside when it is the workspace itself', async () => {
+    const { workspace, outside, files } = createTwins();
+    files({ 'secret.txt': 'mine\n', 'inner/x': '' });
+    const place = await placeInside(workspace, 'inner/new.txt');
+    if (isRefusal(place)) throw new Error('it is inside');
+    swapForLink(workspace, outside);
+    const at = (name: string) => ({ root: workspace, path: join(workspace, name), label: name });
+    expect(await openFile(at('secret.txt'))).toHaveProperty('refused');
+    expect(await openFolder(at('inner'))).toHaveProperty('refused');
+    expect(await openFolder(at(''))).toHaveProperty('refused');
+    expect(await writeInside(place, Buffer.from('taken over'), 'absent@inner/new.txt')).toMatchObject({
+      type: 'failed',
+    });
+    expect(readdirSync(join(outside, 'inner'))).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { visible } from '../../../src/adapters/tools/visible.ts';
 import { createBench } from './support.ts';
 
 describe('the preview of a command', () => {
@@ -21,6 +22,20 @@ describe('the preview of a command', () => {
         title: 'ls⟨U+000D⟩⟨U+001B⟩[2Krm ⟨U+202E⟩gpj.x⟨U+200B⟩ ⟨U+2066⟩a⟨U+2028⟩b⟨U+0009⟩c',
         body: 'ls⟨U+000D⟩⟨U+001B⟩[2Krm ⟨U+202E⟩gpj.x⟨U+200B⟩ ⟨U+2066⟩a⟨U+2028⟩b\tc\nd',
       },
+    });
+  });
+
+  it('makes visible every character that is drawn as nothing', async () => {
+    const nothing = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
+    const all = Array.from({ length: 0x110000 }, (_, code) => code)
+      .filter((code) => code < 0xd800 || code > 0xdfff)
+      .map((code) => String.fromCodePoint(code))
+      .filter((character) => nothing.test(character));
+    for (const character of ['\uFE0F', '\u034F', '\u{E0101}', '\u3164', '\u00AD'])
+      expect(all).toContain(character);
+    expect(all.filter((character) => visible(character) === character)).toEqual([]);
+    expect(await createBench().prepare('shell', { command: 'rm\uFE0F a\u034Fb\u{E0101}' })).toMatchObject({
+      preview: { title: 'rm⟨U+FE0F⟩ a⟨U+034F⟩b⟨U+E0101⟩', body: 'rm⟨U+FE0F⟩ a⟨U+034F⟩b⟨U+E0101⟩' },
     });
   });
 
