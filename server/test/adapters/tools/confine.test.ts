@@ -158,7 +158,7 @@ describe('a workspace swapped for a link', () => {
       const bench = createBench();
       bench.files({ 'secret.txt': 'secret\n' });
       const prepared = await bench.prepare(name, args);
-      if (prepared.type !== 'ready') continue;
+      if (prepared.type !== 'ready') throw new Error(`${name} works before the swap: ${prepared.message}`);
       swapForLink(bench.workspace, bench.outside);
       const result = await bench.run(name, args, prepared.basis);
       expect(result, name).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
