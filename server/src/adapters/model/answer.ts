@@ -3,13 +3,21 @@
  * Does not own: bytes and events (`events.ts`), or pieces of calls (`tool-calls.ts`).
  *
  * Invariants: deltas of a channel, joined, are the channel's text in the answer; no delta splits a surrogate pair;
- * one choice only, the first that speaks; calls are there because they were sent, whatever the finish reason (D-38).
+ * one choice only, the first that speaks; calls are there because they were sent, whatever the finish reason (D-38);
+ * no more than `maxAnswer` is kept or handed on.
  */
 import type { Finish, Usage } from 'schema/projection';
 import type { ModelAnswer, ModelDelta } from '../../ports/model.ts';
 import { isRecord, listOf, textOf, type Json } from './json.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
 import { createToolCallAssembly } from './tool-calls.ts';
+
+/**
+ * Longest answer that is taken: text, reasoning and arguments together, UTF-16 units. About half a million tokens,
+ * which is more than any model writes at once, and little enough to keep, show and store. Beyond it a model (or what
+ * pretends to be one) goes in circles.
+ */
+export const maxAnswer = 2 * 1024 * 1024;
 
 /** How the stream ended: by `[DONE]`, or because the endpoint closed it in an orderly way. */
 export type StreamEnd = 'DONE' | 'CLOSED';
@@ -24,10 +32,16 @@ export type Assembled =
   | { readonly type: 'broken' };
 
 export interface AnswerAssembly {
-  /** A parsed chunk; also a whole completion that was not streamed. Any JSON is accepted. */
-  add(chunk: unknown): void;
+  /**
+   * A parsed chunk; also a whole completion that was not streamed. Any JSON is accepted. TOO_LONG: the answer is longer
+   * than is taken (`maxAnswer`, `maxCalls`), and nothing more of it is.
+   */
+  add(chunk: unknown): 'MORE' | 'TOO_LONG';
   finish(end: StreamEnd): Assembled;
 }
+
+/** Most of the model's own name that is kept, UTF-16 units. */
+const maxModel = 1_000;
 
 const finishByWord: Readonly<Record<string, Finish>> = {
   stop: 'STOP',
@@ -61,25 +75,39 @@ export function createAnswerAssembly(
   let finishWord = '';
   let choiceIndex: unknown = null;
   let usage: Usage | null = null;
+  let kept = 0;
+  let tooLong = false;
+
+  /** Hands text on while there is room for it. */
+  function push(channel: { push(text: string): void }, text: string): void {
+    if (claim(text.length)) channel.push(text);
+  }
+
+  function claim(units: number | null): boolean {
+    kept += units ?? 0;
+    tooLong ||= units === null || kept > maxAnswer;
+    return !tooLong;
+  }
 
   function addDelta(delta: Json): void {
-    reasoning.push(reasoningOf(delta));
+    push(reasoning, reasoningOf(delta));
     addContent(delta['content']);
     // A refusal is what the model says to the person.
-    text.push(textOf(delta['refusal']));
-    calls.add(delta['tool_calls']);
-    if (isRecord(delta['function_call'])) calls.add([{ function: delta['function_call'] }]);
+    push(text, textOf(delta['refusal']));
+    claim(calls.add(delta['tool_calls']));
+    if (isRecord(delta['function_call'])) claim(calls.add([{ function: delta['function_call'] }]));
   }
 
   /** Text, or a list of parts of which some are reasoning. */
   function addContent(value: unknown): void {
-    if (typeof value === 'string') return content.push(value);
+    if (typeof value === 'string') return push(content, value);
     for (const part of listOf(value)) {
       if (!isRecord(part)) continue;
-      if (part['type'] === 'text') content.push(textOf(part['text']));
+      if (part['type'] === 'text') push(content, textOf(part['text']));
       if (part['type'] === 'thinking') {
         const inner = part['thinking'];
-        reasoning.push(
+        push(
+          reasoning,
           textOf(inner) ||
             listOf(inner)
               .map((p) => textOf(isRecord(p) && p['text']))
@@ -91,8 +119,8 @@ export function createAnswerAssembly(
 
   return {
     add(chunk) {
-      if (!isRecord(chunk)) return;
-      model ||= textOf(chunk['model']);
+      if (!isRecord(chunk) || tooLong) return tooLong ? 'TOO_LONG' : 'MORE';
+      model ||= textOf(chunk['model']).slice(0, maxModel);
       usage = mergeUsage(usage, chunk['usage']);
       for (const choice of listOf(chunk['choices'])) {
         if (!isRecord(choice)) continue;
@@ -104,6 +132,7 @@ export function createAnswerAssembly(
         // '' and null mean "not yet"; some providers name a reason early and go on, so the last one counts.
         finishWord = textOf(choice['finish_reason']) || finishWord;
       }
+      return tooLong ? 'TOO_LONG' : 'MORE';
     },
     finish(end) {
       content.end();
@@ -163,7 +192,7 @@ function createChannel(emit: (text: string) => void) {
     push(text: string): void {
       if (text === '') return;
       const whole = half + text;
-      half = /[\uD800-\uDBFF]$/.exec(whole)?.[0] ?? '';
+      half = /[\uD800-\uDBFF]/.exec(whole.slice(-1))?.[0] ?? '';
       pass(whole.slice(0, whole.length - half.length));
     },
     end(): void {

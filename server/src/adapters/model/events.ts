@@ -4,9 +4,15 @@
  */
 import { createParser } from 'eventsource-parser';
 import type { ModelOutcome } from '../../ports/model.ts';
-import type { AnswerAssembly } from './answer.ts';
+import { maxAnswer, type AnswerAssembly } from './answer.ts';
 import { createFault, faultFromDescription, type FaultScope } from './faults.ts';
 import { isRecord, parseJson } from './json.ts';
+
+/**
+ * Longest event, or body without events, UTF-16 units: room for the longest answer with each unit escaped as \uXXXX,
+ * and for what is around it.
+ */
+const maxEvent = 8 * maxAnswer;
 
 /** What the events read so far amount to; null: read on. */
 export type Reading = ModelOutcome | 'DONE' | null;
@@ -21,6 +27,10 @@ export function createEventReader(answer: AnswerAssembly, scope: FaultScope) {
   let body = '';
   let result: Reading = null;
   const parser = createParser({
+    maxBufferSize: maxEvent,
+    onError({ type }) {
+      if (type === 'max-buffer-size-exceeded') result ??= tooLong(scope);
+    },
     onEvent({ event, data }) {
       if (result !== null || data.trim() === '') return;
       result = readEvent(event, data, answer, scope);
@@ -32,10 +42,13 @@ export function createEventReader(answer: AnswerAssembly, scope: FaultScope) {
       parser.feed(text);
       return result;
     }
-    body += text;
-    const begins = body.trimStart();
-    if (kind === 'UNKNOWN' && begins !== '') kind = /^[[{<]/.test(begins) ? 'BODY' : 'EVENTS';
-    if (kind !== 'EVENTS') return null;
+    if (kind === 'UNKNOWN') {
+      // White space before either means nothing.
+      const begins = (body + text).trimStart();
+      if (begins !== '') kind = /^[[{<]/.test(begins) ? 'BODY' : 'EVENTS';
+      body = begins;
+    } else body += text;
+    if (kind !== 'EVENTS') return body.length > maxEvent ? tooLong(scope) : null;
     parser.feed(body);
     body = '';
     return result;
@@ -62,15 +75,13 @@ function readEvent(
   if (event === 'error') return faultFromDescription(scope, chunk ?? data, null);
   if (chunk === undefined) return createFault('MALFORMED', scope, { detail: 'a stream event is not JSON' });
   if (isRecord(chunk) && chunk['error']) return faultFromDescription(scope, chunk, null);
-  answer.add(chunk);
-  return null;
+  return answer.add(chunk) === 'TOO_LONG' ? tooLong(scope) : null;
 }
 
 function readBody(body: string, answer: AnswerAssembly, scope: FaultScope): Reading {
   const json = parseJson(body);
   if (isRecord(json) && Array.isArray(json['choices']) && !json['error']) {
-    answer.add(json);
-    return 'DONE';
+    return answer.add(json) === 'TOO_LONG' ? tooLong(scope) : 'DONE';
   }
   if (isRecord(json) && json['error']) return faultFromDescription(scope, json, null);
   if (/^\s*</.test(body)) {
@@ -82,3 +93,10 @@ function readBody(body: string, answer: AnswerAssembly, scope: FaultScope): Read
   }
   return createFault('MALFORMED', scope, { detail: 'the body is no event stream' });
 }
+
+const tooLong = (scope: FaultScope): ModelOutcome =>
+  createFault('OTHER', scope, {
+    what: 'gave an answer that is longer than Weir takes',
+    advice: 'ask for less at once, or for the long part in a file',
+    retryable: false,
+  });

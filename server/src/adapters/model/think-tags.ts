@@ -22,9 +22,15 @@ export function createThinkTagSplitter(to: {
   // START: nothing visible yet. AFTER: a tag was closed; white space after it belongs to neither channel.
   let state: 'START' | 'THINKING' | 'AFTER' | 'ANSWER' = 'START';
   let held = '';
+  /** White space at the very beginning; it goes with the text when no tag follows. In parts: it may be long. */
+  let space: string[] = [];
 
   function start(): boolean {
     const seen = held.trimStart();
+    if (seen.length < held.length) {
+      space.push(held.slice(0, held.length - seen.length));
+      held = seen;
+    }
     // Some servers leave a lone closing tag in the text when they moved the reasoning elsewhere.
     for (const [tag, next] of [
       [openTag, 'THINKING'],
@@ -32,11 +38,13 @@ export function createThinkTagSplitter(to: {
     ] as const) {
       if (seen.startsWith(tag)) {
         held = seen.slice(tag.length);
+        space = [];
         state = next;
         return true;
       }
     }
     if (openTag.startsWith(seen) || closeTag.startsWith(seen)) return false;
+    held = space.join('') + held;
     state = 'ANSWER';
     return true;
   }
@@ -77,7 +85,7 @@ export function createThinkTagSplitter(to: {
     },
     end() {
       if (state === 'THINKING') to.reasoning(held);
-      else if (state !== 'AFTER') to.text(held);
+      else if (state !== 'AFTER') to.text(state === 'START' ? space.join('') + held : held);
       held = '';
     },
   };

@@ -1,11 +1,21 @@
 /**
  * Owns: putting streamed pieces of tool calls together, however a provider cuts, numbers and repeats them.
- * Does not own: whether a call makes sense (the tools), or our own ids (D-35).
+ * Does not own: the text of arguments (`arguments.ts`), whether a call makes sense (the tools), or our own ids (D-35).
  *
  * Which call a piece belongs to: its id, unless the index says otherwise; then its index; then the last call. A
  * piece opens a new call when what it brings cannot continue the call it points at.
+ *
+ * Invariant: a piece costs what it is long, plus at most `maxCalls` steps, however many came before it.
  */
-import { isRecord, listOf, parseJson, textOf, type Json } from './json.ts';
+import { createArgumentsText, type ArgumentsText } from './arguments.ts';
+import { isRecord, listOf, textOf, type Json } from './json.ts';
+
+/** Most calls of one answer; more than that is no plan but a loop. */
+export const maxCalls = 1_000;
+/** Most of a name that is kept, UTF-16 units. Those of tools have at most 64. */
+const maxName = 1_000;
+/** Most of a provider's id that is kept, UTF-16 units. */
+const maxId = 1_000;
 
 export interface AssembledCall {
   readonly providerId: string;
@@ -24,15 +34,28 @@ interface Piece {
 interface Slot {
   index: number | null;
   id: string;
-  readonly names: string[];
-  readonly fragments: string[];
+  name: Name;
+  readonly arguments: ArgumentsText;
   /** Number of the chunk that last wrote to it. */
   chunk: number;
 }
 
+/** What the pieces of a name amount to so far. */
+interface Name {
+  /** Pieces joined; one that goes on from what there is replaces it. '' when none came. */
+  readonly joined: string;
+  /** The last piece that is a tool that was offered. */
+  readonly known: string | null;
+}
+
+const noName: Name = { joined: '', known: null };
+
 export interface ToolCallAssembly {
-  /** The `tool_calls` of one delta; anything else than a list is ignored. */
-  add(toolCalls: unknown): void;
+  /**
+   * The `tool_calls` of one delta; anything else than a list is ignored. Gives the UTF-16 units of arguments that were
+   * kept, or null once there are more calls than `maxCalls`; what is beyond them is dropped.
+   */
+  add(toolCalls: unknown): number | null;
   finish(): readonly AssembledCall[];
 }
 
@@ -41,38 +64,41 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
   const slots: Slot[] = [];
   let chunk = 0;
 
-  function put(piece: Piece): void {
+  function put(piece: Piece): number | null {
     const pointed = target(slots, piece);
     const slot = pointed && continues(pointed, piece) ? pointed : openSlot(piece);
+    if (!slot) return null;
     slot.chunk = chunk;
     slot.index ??= piece.index;
     if (slot.id === '') slot.id = piece.id;
-    if (piece.name !== '') slot.names.push(piece.name);
-    if (piece.arguments !== '') slot.fragments.push(piece.arguments);
+    if (piece.name !== '') slot.name = withPiece(slot.name, piece.name, toolNames);
+    return slot.arguments.add(piece.arguments);
   }
 
   function continues(slot: Slot, piece: Piece): boolean {
-    if (piece.name !== '' && slot.names.length > 0) {
+    const named = slot.name.joined !== '';
+    if (piece.name !== '' && named) {
       // Two named entries of one chunk are two calls, even when they are alike.
       if (slot.chunk === chunk) return false;
       if (namesAnother(slot, piece) || bringsOtherArguments(slot, piece)) return false;
     }
     if (piece.id === '' || slot.id === piece.id) return true;
     // Another id: it comes late to a slot that had none, …
-    if (slot.id === '') return piece.name === '' || slot.names.length === 0;
+    if (slot.id === '') return piece.name === '' || !named;
     // … or it is one of those that change with every chunk, which name nothing and go on with unfinished arguments.
-    return piece.index !== null && piece.name === '' && piece.arguments !== '' && !isWhole(slot);
+    return piece.index !== null && piece.name === '' && piece.arguments !== '' && !slot.arguments.isWhole();
   }
 
   /** Both names are tools, and the second does not merely go on with the first. */
   function namesAnother(slot: Slot, piece: Piece): boolean {
-    const name = joinName(slot.names, toolNames);
-    const grown = joinName([...slot.names, piece.name], toolNames);
+    const name = nameText(slot.name, toolNames);
+    const grown = nameText(withPiece(slot.name, piece.name, toolNames), toolNames);
     return piece.name !== name && grown === piece.name && !piece.name.startsWith(name) && toolNames.has(name);
   }
 
-  function openSlot(piece: Piece): Slot {
-    const slot: Slot = { index: piece.index, id: piece.id, names: [], fragments: [], chunk };
+  function openSlot({ index, id }: Piece): Slot | null {
+    if (slots.length >= maxCalls) return null;
+    const slot: Slot = { index, id, name: noName, arguments: createArgumentsText(), chunk };
     slots.push(slot);
     return slot;
   }
@@ -80,16 +106,23 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
   return {
     add(toolCalls) {
       chunk++;
-      for (const item of listOf(toolCalls)) if (isRecord(item)) put(toPiece(item));
+      let kept = 0;
+      for (const item of listOf(toolCalls)) {
+        if (!isRecord(item)) continue;
+        const units = put(toPiece(item));
+        if (units === null) return null;
+        kept += units;
+      }
+      return kept;
     },
     finish: () =>
       slots
         // A slot that got neither name nor arguments is a stray id.
-        .filter((slot) => slot.names.length > 0 || slot.fragments.length > 0)
+        .filter((slot) => slot.name.joined !== '' || !slot.arguments.isEmpty())
         .map((slot) => ({
           providerId: slot.id,
-          name: joinName(slot.names, toolNames),
-          arguments: joinArguments(slot.fragments),
+          name: nameText(slot.name, toolNames),
+          arguments: slot.arguments.text(),
         })),
   };
 }
@@ -100,8 +133,8 @@ function toPiece(item: Json): Piece {
   const index = item['index'];
   return {
     index: typeof index === 'number' && Number.isInteger(index) ? index : null,
-    id: textOf(item['id']).trim(),
-    name: textOf(f['name']).trim(),
+    id: textOf(item['id']).trim().slice(0, maxId),
+    name: textOf(f['name']).trim().slice(0, maxName),
     // Some endpoints send the arguments as an object instead of its text.
     arguments: typeof input === 'string' ? input : isRecord(input) ? JSON.stringify(input) : '',
   };
@@ -120,40 +153,27 @@ function target(slots: readonly Slot[], piece: Piece): Slot | undefined {
 
 /** A call that is whole is followed by its own repetition at most; other arguments begin the next call. */
 function bringsOtherArguments(slot: Slot, piece: Piece): boolean {
-  if (!piece.arguments.trimStart().startsWith('{') || !isWhole(slot)) return false;
-  const written = slot.fragments.join('');
+  if (!piece.arguments.trimStart().startsWith('{') || !slot.arguments.isWhole()) return false;
+  const written = slot.arguments.text();
   // `{}` first and the real arguments later is one call.
-  return written.trim() !== '{}' && written !== piece.arguments;
+  return written !== piece.arguments && written.trim() !== '{}';
 }
 
-const isWhole = (slot: Slot): boolean =>
-  slot.fragments.length > 0 && isObjectText(joinArguments(slot.fragments));
-
-const isObjectText = (text: string): boolean => text.trimEnd().endsWith('}') && isRecord(parseJson(text));
+/** A name may come whole each time, growing, or in fragments. */
+function withPiece({ joined, known }: Name, piece: string, toolNames: ReadonlySet<string>): Name {
+  return {
+    joined: piece.startsWith(joined) ? piece : (joined + piece).slice(0, maxName),
+    known: toolNames.has(piece) ? piece : known,
+  };
+}
 
 /**
- * A name may come whole each time, growing, or in fragments. Fragments joined give the name unless only one piece of
- * them is a tool that was offered. A prefix such as `functions.` is dropped when only what follows is known.
+ * Fragments joined give the name unless only one piece of them is a tool that was offered. A prefix such as
+ * `functions.` is dropped when only what follows is known.
  */
-function joinName(pieces: readonly string[], toolNames: ReadonlySet<string>): string {
-  const joined = pieces.reduce((name, piece) => (piece.startsWith(name) ? piece : name + piece), '');
+function nameText({ joined, known }: Name, toolNames: ReadonlySet<string>): string {
   if (toolNames.has(joined)) return joined;
-  const known = pieces.findLast((piece) => toolNames.has(piece));
-  if (known) return known;
+  if (known !== null) return known;
   const bare = joined.replace(/^.*[.:/]/, '');
   return toolNames.has(bare) ? bare : joined;
-}
-
-/** Fragments joined, unless that is no object and the fragments are repeats of one or grow towards the last. */
-function joinArguments(fragments: readonly string[]): string {
-  const joined = fragments.join('');
-  if (joined.trim() === '') return '{}';
-  if (fragments.length === 1 || isObjectText(joined)) return joined;
-  const last = fragments.at(-1) ?? '';
-  if (isObjectText(last) && fragments.every((f) => f.trim() === '{}' || last.startsWith(f))) return last;
-  // `{}` as a placeholder before the real fragments.
-  if (fragments[0]?.trim() === '{}') return joinArguments(fragments.slice(1));
-  // The fragments, and then the whole once more.
-  const before = fragments.slice(0, -1).join('');
-  return isObjectText(last) && before === last ? last : joined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createToolCallAssembly } from '../../../src/adapters/model/tool-calls.ts';
+import { createToolCallAssembly, maxCalls } from '../../../src/adapters/model/tool-calls.ts';
 
 const tools = new Set(['shell', 'read_file', 'list', 'edit_existing_file']);
 
@@ -185,4 +185,64 @@ test.each<[string, readonly (readonly unknown[])[], readonly (readonly string[])
   ['things that are no calls', [[null, 'x', 1, [], { id: 'stray' }]], []],
 ])('calls are put together from %s', (_, chunks, calls) => {
   expect(assemble(chunks)).toEqual(calls);
+});
+
+/** The one call that comes out of very many pieces, which takes for ever when each piece looks back at all before. */
+function assembleMany(piece: (i: number) => unknown) {
+  const assembly = createToolCallAssembly(tools);
+  for (let i = 0; i < 50_000; i++) assembly.add([piece(i)]);
+  const calls = assembly.finish();
+  expect(calls).toHaveLength(1);
+  return calls[0]!;
+}
+const digits = '1'.repeat(49_998);
+const fragment = (i: number) => (i === 0 ? '{"n":' : i === 49_999 ? '}' : digits[i - 1]!);
+
+test.each<[string, (i: number) => unknown, string, string]>([
+  [
+    'with id and name in each',
+    (i) => ({ index: 0, id: 'c', ...f('shell', fragment(i)) }),
+    'shell',
+    `{"n":${digits}}`,
+  ],
+  [
+    'with another id in each',
+    (i) => ({ index: 0, id: `r${i}`, ...f(i === 0 ? 'shell' : undefined, fragment(i)) }),
+    'shell',
+    `{"n":${digits}}`,
+  ],
+  ['that each add to the name', () => ({ index: 0, id: 'c', ...f('~x', '') }), '~x', '{}'],
+  [
+    'that each add something else to the name',
+    (i) => ({ index: 0, id: 'c', ...f(`${i}`, '') }),
+    Array.from({ length: 400 }, (_, i) => `${i}`)
+      .join('')
+      .slice(0, 1_000),
+    '{}',
+  ],
+  [
+    'of white space after the end',
+    (i) => ({ index: 0, id: 'c', ...f('list', i === 0 ? '{"a":1}' : ' ') }),
+    'list',
+    `{"a":1}${' '.repeat(49_999)}`,
+  ],
+  ['that all repeat the whole', () => ({ index: 0, id: 'c', ...f('list', '{"a":1}') }), 'list', '{"a":1}'],
+  [
+    'that each close a bracket of something else',
+    () => ({ index: 0, id: 'c', ...f('list', '}') }),
+    'list',
+    '}'.repeat(50_000),
+  ],
+])('a call is put together from 50,000 pieces %s', (_, piece, name, input) => {
+  const call = assembleMany(piece);
+  expect(call.name).toBe(name);
+  expect(call.arguments).toBe(input);
+});
+
+test('no more than 1,000 calls are put together, and what is beyond is said to be', () => {
+  const assembly = createToolCallAssembly(tools);
+  const calls = Array.from({ length: maxCalls }, (_, index) => ({ index, ...f('list', '{}') }));
+  expect(assembly.add(calls)).toBe(2 * maxCalls);
+  expect(assembly.add([{ index: maxCalls, ...f('list', '{}') }])).toBeNull();
+  expect(assembly.finish()).toHaveLength(maxCalls);
 });
