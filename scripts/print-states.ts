@@ -17,13 +17,16 @@ export async function statesPage(): Promise<string> {
   const text = [
     '# What a workstream shows',
     '',
-    'This page is printed from `server/src/core/workstream/table.ts` by `node scripts/print-states.ts`; a test keeps it',
-    'current, and another drives the core through every cell. It tells of one message, one call and an empty queue.',
+    'This page is printed from `server/src/core/workstream/table.ts` by `pnpm exec node scripts/print-states.ts`; a test',
+    'keeps it current, and another drives the core through every cell. It tells of one message, one call and an empty',
+    'queue.',
     '',
     '## The states',
     '',
     'CREATING becomes IDLE when the workstream is published, and CLOSED and IDLE change into each other by close and open;',
-    'no event of the table does that. Beside THINKING and RUNNING stands the flag `stopping` once Stop was taken.',
+    'no event of the table does that. **Close and open are not in the API yet**, so no workstream is CLOSED today.',
+    '',
+    'Beside THINKING and RUNNING stands the flag `stopping` once Stop was taken.',
     '',
     ...mermaid(
       Object.values(shown).map(({ state }) => state),
@@ -90,7 +93,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const printed = await statesPage();
   if (!process.argv.includes('--check')) writeFileSync(page, printed);
   else if (readFileSync(page, 'utf8') !== printed) {
-    console.error('docs/guide/states.md is stale: run `node scripts/print-states.ts`.');
+    console.error('docs/guide/states.md is stale: run `pnpm exec node scripts/print-states.ts`.');
     process.exitCode = 1;
   }
 }
