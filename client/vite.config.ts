@@ -16,6 +16,8 @@ export default defineConfig({
     sourcemap: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // How long each plugin took is nothing a person who starts the server asked for.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: {
     proxy: {
