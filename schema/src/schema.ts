@@ -29,6 +29,6 @@ import './types/token.ts';
 import './types/feed-item.ts';
 import './types/token-chunk.ts';
 
-export { operationLimits, tooLarge } from './limits.ts';
+export { operationLimits, parseOperation, stackOverflow, tooLarge } from './limits.ts';
 
 export const schema = builder.toSchema();

@@ -31,7 +31,9 @@ export function createFaults(log: Log): Faults {
     mask(error) {
       const root = rootOf(error);
       if (root instanceof GraphQLError)
-        return root.extensions['code'] === 'REQUEST_ENTITY_TOO_LARGE' ? tooLarge() : (error as GraphQLError);
+        return root.extensions['code'] === 'REQUEST_ENTITY_TOO_LARGE'
+          ? tooLarge()
+          : coded(error as GraphQLError);
       return report(error, root);
     },
   };
@@ -41,6 +43,18 @@ export const maxBodyBytes = 4_000_000;
 export const bodyTooLarge = `A request body may have at most ${maxBodyBytes.toLocaleString('en')} bytes.`;
 const tooLarge = (): GraphQLError =>
   new GraphQLError(bodyTooLarge, { extensions: { code: 'PAYLOAD_TOO_LARGE', http: { status: 413 } } });
+
+/**
+ * GraphQL gives no code to a text it cannot read, nor to variables and operation names that do not fit. What has a path
+ * comes from further in and is left as it is.
+ */
+function coded(error: GraphQLError): GraphQLError {
+  if (error.path === undefined && !('code' in error.extensions))
+    error.extensions['code'] = error.message.startsWith('Syntax Error')
+      ? 'GRAPHQL_PARSE_FAILED'
+      : 'BAD_USER_INPUT';
+  return error;
+}
 
 /** True for what the stores throw while the database is away; known by its name, since the class is not ours to import. */
 export const isStorageUnavailable = (error: unknown): boolean =>

@@ -4,7 +4,8 @@
  */
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { createYoga, useExecutionCancellation, type Plugin, type YogaServerInstance } from 'graphql-yoga';
-import { schema, tooLarge } from 'schema';
+import { GraphQLError } from 'graphql';
+import { parseOperation, schema, stackOverflow, tooLarge } from 'schema';
 import type { Context } from 'schema/context';
 import { maxBodyBytes, type Faults } from './faults.ts';
 
@@ -37,7 +38,7 @@ export async function createGraphQL({
         : { origin: [...allowedOrigins], credentials: false, methods: ['GET', 'POST'], maxAge: 600 },
     graphiql: dev && { title: 'GraphiQL for Weir', subscriptionsProtocol: 'WS' },
     ...(dev && { renderGraphiQL: await graphiql() }),
-    plugins: [useCSRFPrevention(), useExecutionCancellation(), useOperationLimits()],
+    plugins: [useNamedCSRFPrevention(), useExecutionCancellation(), useOperationLimits()],
   });
 }
 
@@ -47,9 +48,42 @@ async function graphiql() {
   return renderGraphiQL;
 }
 
-/** Refuses an operation that asks for too much before any resolver runs. */
+/** A page elsewhere can make a browser send a simple request; it cannot add a header to it. Yoga gives it no code. */
+function useNamedCSRFPrevention(): Plugin<Context> {
+  const { onRequestParse } = useCSRFPrevention({ requestHeaders: [csrfHeader] });
+  return {
+    onRequestParse(payload) {
+      try {
+        return onRequestParse?.(payload);
+      } catch {
+        throw new GraphQLError(
+          `Send this request as JSON by POST, or with the header \`${csrfHeader}\`: without it any web page could have sent it.`,
+          { extensions: { code: 'CSRF_REFUSED', http: { status: 403 } } },
+        );
+      }
+    },
+  };
+}
+
+const csrfHeader = 'x-graphql-yoga-csrf';
+
+/** Refuses an operation that asks for too much before any resolver runs, or cannot even be looked at. */
 function useOperationLimits(): Plugin<Context> {
   return {
+    onParse({ setParseFn }) {
+      setParseFn(parseOperation);
+    },
+    onValidate({ validateFn, setValidationFn }) {
+      setValidationFn((...args: Parameters<typeof validateFn>) => {
+        try {
+          return validateFn(...args) as readonly GraphQLError[];
+        } catch (error) {
+          const overflow = stackOverflow(error);
+          if (overflow) return [overflow];
+          throw error;
+        }
+      });
+    },
     onExecute({ args, setResultAndStopExecution }) {
       const errors = tooLarge(args, args.contextValue);
       if (errors.length > 0) setResultAndStopExecution({ errors });
