@@ -97,6 +97,13 @@ describe('A token', () => {
     expect(await revoke('nothing')).toMatchObject({ code: 'TOKEN_NOT_FOUND', retryable: false });
   });
 
+  it.each(['a\0b', 'a\ud800b'])('with an id no database can hold (%j) is none (D-51)', async (id) => {
+    Object.assign(world.storage.tokens, {
+      revoke: () => Promise.reject(new Error('invalid byte sequence for encoding "UTF8"')),
+    });
+    expect(await revoke(id)).toMatchObject({ code: 'TOKEN_NOT_FOUND', retryable: false });
+  });
+
   it('without a database is neither created nor revoked, for now', async () => {
     const { id } = await made();
     world.storage.goAway();
