@@ -98,6 +98,19 @@ describe('Creating', () => {
     expect(await create({ key })).toMatchObject({ type: 'Accepted' });
   });
 
+  it.each([
+    ['model', (long: string) => ({ model: long })],
+    ['workspace', (long: string) => ({ workspace: join(folder, long) })],
+  ])('with 3 MB for the %s is refused with the beginning of it only', async (field, bad) => {
+    // Each character is half a pair, so that a cut between the halves would show.
+    const outcome = await create(bad('😀'.repeat(1_500_000)));
+    expect(outcome).toMatchObject({ code: 'INVALID_INPUT', field });
+    const { message } = outcome as { readonly message: string };
+    expect(message).toContain('😀…');
+    expect(message.length).toBeLessThan(400);
+    expect(message.isWellFormed()).toBe(true);
+  });
+
   it('takes a folder by a link that stays inside, by its real name', async () => {
     const row = await stored(await create({ workspace: join(folder, 'allowed', 'way-in') }));
     expect(row.projection.configuration.workspace).toBe(join(folder, 'allowed', 'project'));

@@ -3,6 +3,7 @@
  */
 import { mkdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { quote } from '../../core/kit/quote.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
 
 export async function createWorkspaces(options: {
@@ -32,16 +33,16 @@ export async function createWorkspaces(options: {
       if (path === null)
         return {
           type: 'refused',
-          problem: `The folder ${wanted} does not exist. Make it first, or choose another.`,
+          problem: `The folder ${quote(wanted)} does not exist. Make it first, or choose another.`,
         };
       if (!roots.some((root) => contains(root, path)))
         return {
           type: 'refused',
-          problem: `The folder ${wanted} is outside the allowed ones: ${roots.join(', ')}. Set WEIR_WORKSPACES to allow more.`,
+          problem: `The folder ${quote(wanted)} is outside the allowed ones: ${roots.join(', ')}. Set WEIR_WORKSPACES to allow more.`,
         };
       return (await stat(path)).isDirectory()
         ? { type: 'chosen', path }
-        : { type: 'refused', problem: `${wanted} is not a folder.` };
+        : { type: 'refused', problem: `${quote(wanted)} is not a folder.` };
     },
     async abandon(workstreamId) {
       // Not empty, or never made: then there is nothing to take back.

@@ -5,6 +5,7 @@
 import type { Viewer } from 'schema/model';
 import type { CreateWorkstream, CreateWorkstreamOutcome } from 'schema/services';
 import { applyEntries, emptyProjection, stateOf, type Entry, type EntryBody } from 'schema/projection';
+import { quote } from '../../core/kit/quote.ts';
 import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -164,7 +165,7 @@ function chooseModel(
         alias: '',
         problem: {
           field: 'model',
-          text: `There is no model named ${asked ?? '(default)'}. Choose one of: ${all.map((m) => m.alias).join(', ')}.`,
+          text: `There is no model named ${quote(asked ?? '(default)')}. Choose one of: ${all.map((m) => m.alias).join(', ')}.`,
         },
       };
 }
