@@ -22,6 +22,8 @@ export const operationLimits = {
   depth: 16,
   breadth: 1_500,
   complexity: 150_000,
+  /** UTF-16 code units; texts that were parsed are kept by the server, so none may be large. */
+  text: 100_000,
   tokens: 10_000,
   nesting: 200,
 } as const;
@@ -33,9 +35,11 @@ const refuse = (message: string): GraphQLError =>
 
 /** `parse`, which throws OPERATION_TOO_LARGE for a text that has more tokens or is nested deeper than is allowed. */
 export function parseOperation(source: string | Source, options: ParseOptions = {}): DocumentNode {
-  const { tokens, nesting } = operationLimits;
-  if (nestsDeeper(typeof source === 'string' ? source : source.body, nesting))
-    throw refuse(`The operation nests brackets more than ${nesting} deep.`);
+  const { text, tokens, nesting } = operationLimits;
+  const body = typeof source === 'string' ? source : source.body;
+  if (body.length > text)
+    throw refuse(`The operation has more than ${text} characters. Hand values over as variables.`);
+  if (nestsDeeper(body, nesting)) throw refuse(`The operation nests brackets more than ${nesting} deep.`);
   try {
     return parse(source, { ...options, maxTokens: tokens });
   } catch (error) {
