@@ -3,7 +3,7 @@
  * all, and are answered, each when a move says so; it goes away, loses answers, and ends sessions by its own clock.
  * Does not own: what it does with a request (the memory storage, which answers to the same contract as PostgreSQL).
  */
-import { applyEntries, emptyProjection, stateOf } from 'schema/projection';
+import { applyEntries, emptyProjection, liveTurn, stateOf } from 'schema/projection';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import type { CommitOutcome } from '../../src/ports/journal.ts';
 import { sessionTermMs, type Session } from '../../src/ports/ownership.ts';
@@ -32,7 +32,7 @@ export interface Disk {
   /** Tells a process that its connections broke. */
   breakLocks(process: Process): void;
   forgive(workstreamId: string): Promise<void>;
-  /** Deletes a workstream and makes another one under the same id. */
+  /** Deletes a workstream and restores it, under the same id and another incarnation. */
   replace(workstreamId: string): Promise<void>;
 }
 
@@ -132,6 +132,19 @@ export function createDisk(deps: {
 
   const isLive = (session: string): boolean => terms.has(session);
 
+  /** One flight at a time loads a workstream into a process. */
+  function oneAtATime(process: Process, ownership: Storage['ownership']): Storage['ownership'] {
+    const flying = new Set<string>();
+    return {
+      ...ownership,
+      claim(id, session) {
+        if (flying.has(id)) violate('D-22', `${process.name} loads ${id} twice at once`);
+        flying.add(id);
+        return ownership.claim(id, session).finally(() => flying.delete(id));
+      },
+    };
+  }
+
   return {
     connect(process) {
       const { name } = process;
@@ -155,19 +168,22 @@ export function createDisk(deps: {
             );
           },
         },
-        ownership: over(process, 'ownership', inner.ownership, {
-          claim: (
-            [id, session]: [string, string],
-            outcome: Awaited<ReturnType<Storage['ownership']['claim']>>,
-          ) => {
-            if (outcome.type !== 'claimed') return;
-            laws.claimed(id, outcome.workstream.epoch, session, name, isLive);
-            trap.springs(process, 'claim', 'after');
-          },
-          release: ([id]: [string]) => {
-            if (inner.owner(id) === null) laws.released(id);
-          },
-        }),
+        ownership: oneAtATime(
+          process,
+          over(process, 'ownership', inner.ownership, {
+            claim: (
+              [id, session]: [string, string],
+              outcome: Awaited<ReturnType<Storage['ownership']['claim']>>,
+            ) => {
+              if (outcome.type !== 'claimed') return;
+              laws.claimed(id, outcome.workstream.epoch, session, name, isLive);
+              trap.springs(process, 'claim', 'after');
+            },
+            release: ([id]: [string]) => {
+              if (inner.owner(id) === null) laws.released(id);
+            },
+          }),
+        ),
         catalog: over(process, 'catalog', inner.catalog),
         tokens: over(process, 'tokens', inner.tokens),
         reservations: over(process, 'reservations', inner.reservations, {
@@ -213,16 +229,21 @@ export function createDisk(deps: {
     async replace(id) {
       const old = laws.book(id)!;
       const incarnation = idOf(900_000 + (replaced += 1));
-      const entries = old.entries
-        .slice(0, 2)
-        .map((entry) => ({ ...entry, id: `${incarnation}-${entry.revision}` }));
+      // With the epoch that the next load will make that of the old owner, and at its head.
+      const whole = liveTurn(old.fold) === null && old.epoch > 0;
+      const epoch = whole ? old.epoch - 1 : 0;
+      const entries = (whole ? old.entries : old.entries.slice(0, 2)).map((entry) => ({
+        ...entry,
+        id: `${incarnation}-${entry.revision}`,
+        epoch,
+      }));
       inner.remove(id);
       laws.removed(id);
       const projection = applyEntries(emptyProjection, entries);
       const batch = {
         workstreamId: id,
         incarnation,
-        epoch: 0,
+        epoch,
         expectedHead: 0,
         entries,
         projection,

@@ -13,12 +13,13 @@ import type { Violate } from './laws.ts';
 import type { Process } from './scheduler.ts';
 
 export interface EffectLaws {
-  /** `beside`: how many questions of this process about this workstream are open already. */
+  /** `word`: by what its answer will be known. `beside`: how many questions of this process about this workstream are open already. */
   asked(
     who: Process,
     workstreamId: string,
     actor: State | null,
     messages: readonly ModelMessage[],
+    word: string,
     beside: number,
   ): void;
   ran(
@@ -44,25 +45,31 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
       violate('I31', `${who.name} ${what} though no turn goes on in the database`);
   }
 
+  /** A question is what is stored, up to some place: who was robbed does not know the rest. */
+  function isStored(id: string, actor: State | null, messages: readonly ModelMessage[]): boolean {
+    const book = journal.book(id);
+    if (!book || (actor && actor.incarnation !== book.incarnation)) return true;
+    const conversation = book.entries.filter((entry) => isConversation(entry.kind));
+    const system = messages[0]?.role === 'system' ? messages[0].text : '';
+    for (let n = conversation.length; n >= 0; n -= 1)
+      if (isDeepStrictEqual(lower(system, conversation.slice(0, n)), messages)) return true;
+    return false;
+  }
+
   return {
-    asked(who, id, actor, messages, beside) {
-      mayBegin(who, id, actor, 'asks the model');
+    asked(who, id, actor, messages, word, beside) {
+      if (actor) journal.asked(id, word, actor.epoch, actor.projection.generation);
       if (beside > 0) violate('I43', `${who.name} asks the model beside ${beside} open questions`);
-      const book = journal.book(id);
-      if (!book || (actor && actor.incarnation !== book.incarnation)) return;
-      const conversation = book.entries.filter((entry) => isConversation(entry.kind));
-      const system = messages[0]?.role === 'system' ? messages[0].text : '';
-      for (let n = conversation.length; n >= 0; n -= 1)
-        if (isDeepStrictEqual(lower(system, conversation.slice(0, n)), messages)) return;
-      violate(
-        'D-2',
-        `${who.name} asks the model about ${JSON.stringify(messages.at(-1))}, which is not stored`,
-      );
+      if (!isStored(id, actor, messages))
+        violate(
+          'D-2',
+          `${who.name} asks the model about ${JSON.stringify(messages.at(-1))}, which is not stored`,
+        );
+      mayBegin(who, id, actor, 'asks the model');
     },
 
     ran(who, id, actor, call, asks) {
       const { callId } = call;
-      mayBegin(who, id, actor, `runs ${callId}`);
       if (run.has(callId)) violate('I37', `${who.name} runs ${callId} again`);
       run.add(callId);
       const book = journal.book(id);
@@ -72,6 +79,7 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
       const started = book.entries.find((e) => e.kind === 'TOOL_STARTED' && e.callId === callId);
       if (!started || (actor && started.epoch !== actor.epoch))
         violate('I36', `${who.name} runs ${callId}, whose start is not stored under its claim`);
+      mayBegin(who, id, actor, `runs ${callId}`);
       if (!asks) return;
       const item = book.entries
         .flatMap((e) => (e.kind === 'APPROVAL' ? e.cycle.items : []))

@@ -46,6 +46,8 @@ export interface JournalLaws {
   released(workstreamId: string): void;
   /** `stored`: the rows as they are now. */
   committed(batch: Batch, outcome: CommitOutcome, who: string, stored: readonly Entry[]): void;
+  /** A model was asked under this claim; its answer is known by this word. */
+  asked(workstreamId: string, word: string, epoch: number, generation: number): void;
   /** Deleted by an administrator; what it was is forgotten. */
   removed(workstreamId: string): void;
 }
@@ -62,10 +64,16 @@ interface Notes {
   principal: string | null;
 }
 
+/** By what an answer of the simulated model is known. */
+export const wordOf = (call: number): string => `#${call};`;
+const wordsIn = (text: string): readonly string[] => text.match(/#\d+;/g) ?? [];
+
 export const marksIn = (text: string): readonly string[] => text.match(/m\d+;/g) ?? [];
 
 /** Which client wrote it: marks say so. */
 export const authorOf = (mark: string): string => (Number(mark.slice(1, -1)) % 2 === 0 ? 'ada' : 'bob');
+
+const claimOf = (epoch: number, generation: number): string => `${epoch}.${generation}`;
 
 const placeOf = (scope: string, key: string): string => `${scope}\n${key}`;
 
@@ -74,6 +82,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
   const notes = new Map<string, Notes>();
   const receipts = new Map<string, readonly Receipt[]>();
   const created = new Set<string>();
+  const questions = new Map<string, string>();
 
   function begin(batch: Batch): void {
     notes.set(batch.workstreamId, {
@@ -108,13 +117,15 @@ export function createJournalLaws(violate: Violate): JournalLaws {
     }
   }
 
-  function write(batch: Batch): void {
+  /** `copied`: not written by a server, but restored. */
+  function write(batch: Batch, copied = false): void {
     const book = books.get(batch.workstreamId)!;
     const before = book.fold;
     let fold = book.fold;
     for (const entry of batch.entries) {
       if (entry.revision !== fold.revision + 1)
         violate('I1', `${entry.kind} is written at ${entry.revision}, after ${fold.revision}`);
+      if (!copied) answersItsQuestion(book.id, entry);
       check(book, fold, entry);
       fold = applyEntry(fold, entry);
       unfinished(fold, entry);
@@ -124,6 +135,15 @@ export function createJournalLaws(violate: Violate): JournalLaws {
     if (batch.state !== stateOf(fold)) violate('I29', `${batch.state} is written, ${stateOf(fold)} it is`);
     recovered(batch, before, fold);
     wholeness(book.id);
+  }
+
+  /** What a model says is written under the claim it was asked under. */
+  function answersItsQuestion(id: string, entry: Entry): void {
+    if (entry.kind !== 'ASSISTANT' && entry.kind !== 'CANCELLATION') return;
+    const claim = claimOf(entry.epoch, entry.generation);
+    for (const word of wordsIn(entry.text))
+      if (questions.get(`${id}${word}`) !== claim)
+        violate('I28', `${entry.kind} at ${entry.revision} is ${word}, asked for under another claim`);
   }
 
   /** One entry, seen from the fold before it. */
@@ -253,7 +273,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       }
       begin(batch);
       record(batch);
-      write(batch);
+      write(batch, true);
     },
     claimed(id, epoch, session, who, isLive) {
       const book = books.get(id);
@@ -284,6 +304,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       for (const [i, entry] of stored.entries())
         if (entry.id !== mine[i]?.id) violate('I3', `revision ${i + 1} is another entry now`);
     },
+    asked: (id, word, epoch, generation) => void questions.set(`${id}${word}`, claimOf(epoch, generation)),
     removed(id) {
       books.delete(id);
       notes.delete(id);

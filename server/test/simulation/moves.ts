@@ -34,7 +34,11 @@ function nodeFor(world: World, n: number): Node | undefined {
   return owner && n % 5 !== 0 ? owner : pick(world.nodes(), n >> 3);
 }
 
-const openCall = (world: World) => world.provider.calls.findLast((call) => !call.over && call.by.alive);
+/** The latest question, and now and then one that was given up and goes on. */
+function openCall(world: World, n = 0) {
+  const open = world.provider.calls.filter((call) => !call.over && call.by.alive);
+  return n % 5 === 4 ? pick(open, n >> 4) : open.at(-1);
+}
 const openRuns = (world: World) => world.provider.runs.filter((run) => !run.over && run.by.alive);
 
 function ask(world: World, n: number, by: Viewer, input: Parameters<World['people']['want']>[1]): void {
@@ -43,12 +47,12 @@ function ask(world: World, n: number, by: Viewer, input: Parameters<World['peopl
 }
 
 function answer(world: World, n: number): void {
-  const call = openCall(world);
+  const call = openCall(world, n);
   if (!call) return;
   const finish: Finish = (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]!;
   call.end({
     type: 'answered',
-    text: call.said,
+    text: call.said || call.word,
     reasoning: '',
     calls: [],
     finish,
@@ -58,7 +62,7 @@ function answer(world: World, n: number): void {
 }
 
 function callTools(world: World, n: number): void {
-  const call = openCall(world);
+  const call = openCall(world, n);
   if (!call) return;
   const names = ['look', 'write', 'write', 'look', 'nothing'] as const;
   const calls = Array.from({ length: 1 + ((n >> 2) % 6) }, (_, i) => ({
@@ -68,7 +72,15 @@ function callTools(world: World, n: number): void {
     arguments: (n >> 7) % 9 === i ? 'invalid' : `{"n":${n % 100},"i":${i}}`,
   }));
   const finish = n % 11 === 0 ? 'LENGTH' : 'TOOL_CALLS';
-  call.end({ type: 'answered', text: call.said, reasoning: '', calls, finish, usage: null, model: 'test' });
+  call.end({
+    type: 'answered',
+    text: call.said || call.word,
+    reasoning: '',
+    calls,
+    finish,
+    usage: null,
+    model: 'test',
+  });
 }
 
 function endTool(world: World, n: number): void {
@@ -318,6 +330,12 @@ export const kinds = {
       if (!owner) return;
       world.start(owner.process.nodeId === 'a' ? 'b' : 'a');
       await world.scheduler.flow(n, 8);
+      // Somebody may follow there already.
+      const there = world.nodes().find((node) => node !== owner);
+      if (there && n % 2 === 0) world.attach(there);
+      await world.scheduler.flow(n, 8);
+      await goOn(world, n >> 2);
+      await world.scheduler.flow(n, n % 12);
       owner.process.suspended = true;
       await world.scheduler.advance(20_500, true, n);
       const other = world.nodes().find((node) => node !== owner);
@@ -367,10 +385,21 @@ export const kinds = {
   replace: {
     weight: 0.25,
     family: 'rare',
-    async play(world) {
+    /** Restored from a copy, under the same id, while who owned it has something on its way. */
+    async play(world, n) {
+      const owner = world.owner();
+      if (owner) {
+        const by = somebody(n);
+        world.people.ask(world.people.want(by, { type: 'send', text: world.people.nextMark(by) }), owner);
+        await world.scheduler.flow(n, 2 + (n % 6));
+      }
       world.closeFeeds();
       world.people.forget();
       await world.disk.replace(world.workstreamId);
+      const other = world.nodes().find((node) => node !== owner);
+      if (other)
+        world.people.ask(world.people.want(ada, { type: 'send', text: world.people.nextMark(ada) }), other);
+      await world.scheduler.flow(n >> 3, n % 6);
     },
   },
 } as const satisfies Readonly<Record<string, Kind>>;

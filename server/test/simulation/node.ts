@@ -26,6 +26,8 @@ export interface Node {
   readonly process: Process;
   /** Null until it has a session. */
   readonly up: Running | null;
+  /** It knows that its session is over. */
+  readonly lost: boolean;
   /** Stops as when told by a signal. */
   stop(): void;
 }
@@ -65,6 +67,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
   let running: Running | null = null;
   let session: Session | null = null;
   let stopping = false;
+  let lost = false;
   let rounds: readonly Round[] = [];
 
   async function begin(): Promise<Session> {
@@ -131,6 +134,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       log,
       canBeTakenOver: true,
       onLost() {
+        lost = true;
         registry.deposeAll();
         scheduler.later(process, `${process.name} ends, for it lost its session`, () => deps.exit(process));
       },
@@ -154,6 +158,9 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     process,
     get up() {
       return process.alive ? running : null;
+    },
+    get lost() {
+      return lost;
     },
     stop: () => void stop(),
   };

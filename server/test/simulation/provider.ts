@@ -9,6 +9,7 @@ import type { State } from '../../src/core/workstream/state.ts';
 import type { Model, ModelDelta, ModelMessage, ModelOutcome } from '../../src/ports/model.ts';
 import type { Access, PreparedCall, ToolCall, Tools } from '../../src/ports/tools.ts';
 import type { EffectLaws } from './effect-laws.ts';
+import { wordOf } from './journal-laws.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 import type { Trap } from './trap.ts';
 
@@ -26,6 +27,8 @@ interface Work {
 
 export interface ModelCall extends Work {
   said: string;
+  /** The first word of its answer. */
+  readonly word: string;
   say(delta: ModelDelta): void;
   end(outcome: ModelOutcome): void;
 }
@@ -90,7 +93,14 @@ export function createProvider(deps: {
         const beside = calls.filter(
           (c) => c.by === process && c.workstreamId === workstreamId && !c.heard && !c.signal.aborted,
         );
-        laws.asked(process, workstreamId, actor(workstreamId), request.messages, beside.length);
+        laws.asked(
+          process,
+          workstreamId,
+          actor(workstreamId),
+          request.messages,
+          wordOf(calls.length),
+          beside.length,
+        );
         return new Promise<ModelOutcome>((resolve) => {
           const put = line(process, `model call ${calls.length + 1} goes on`);
           const call: ModelCall = {
@@ -100,11 +110,14 @@ export function createProvider(deps: {
             over: false,
             heard: false,
             stubborn: false,
+            // Known by its first word, so that it can be told from any other.
             said: '',
+            word: wordOf(calls.length),
             say(delta) {
               if (call.over) return;
-              if (delta.type === 'text') call.said += delta.text;
-              put(() => onDelta(delta));
+              const text = call.said === '' && delta.type === 'text' ? call.word + delta.text : delta.text;
+              if (delta.type === 'text') call.said += text;
+              put(() => onDelta({ ...delta, text }));
             },
             end(outcome) {
               if (call.over) return;

@@ -76,7 +76,7 @@ async function everythingEnds(world: World): Promise<boolean> {
       if (call.by.alive && !call.over)
         call.end({
           type: 'answered',
-          text: call.said,
+          text: call.said || call.word,
           reasoning: '',
           calls: [],
           finish: 'STOP',
@@ -141,7 +141,7 @@ async function everybodyAgrees(world: World): Promise<void> {
       if (call.by.alive && !call.over)
         call.end({
           type: 'answered',
-          text: call.said,
+          text: call.said || call.word,
           reasoning: '',
           calls: [],
           finish: 'STOP',

@@ -2,9 +2,9 @@
  * Owns: one simulated life, from a seed or from a list of moves; and the shortest life that breaks the same law.
  */
 import type { LawId, Violation } from './laws.ts';
-import { kinds, movesOf, type Move } from './moves.ts';
+import { kinds, type Move } from './moves.ts';
 import { comeToRest } from './quiet.ts';
-import { createWorld } from './world.ts';
+import { createWorld, type WorldOptions } from './world.ts';
 
 export interface Life {
   readonly violation: Violation | null;
@@ -14,15 +14,15 @@ export interface Life {
 }
 
 /** Lives until the first law does not hold, or to the end. */
-export async function live(moves: readonly Move[], trace?: (line: string) => void): Promise<Life> {
-  const world = await createWorld(trace ? { trace } : {});
+export async function live(moves: readonly Move[], options: WorldOptions = {}): Promise<Life> {
+  const world = await createWorld(options);
   const result = (): Life => ({
     violation: world.violation,
     crashes: world.crashes,
     entries: world.laws.book(world.workstreamId)?.entries.length ?? 0,
   });
   for (const move of moves) {
-    trace?.(`▸ ${move.do}`);
+    world.note(`▸ ${move.do}`);
     await kinds[move.do].play(world, move.n);
     await world.scheduler.drain();
     world.check();
@@ -31,8 +31,6 @@ export async function live(moves: readonly Move[], trace?: (line: string) => voi
   await comeToRest(world);
   return result();
 }
-
-export const liveSeed = (seed: number): Promise<Life> => live(movesOf(seed));
 
 /** Leaves out moves as long as the same law still breaks, for at most `withinMs` of real time. */
 export async function shrink(moves: readonly Move[], law: LawId, withinMs: number): Promise<readonly Move[]> {
@@ -59,6 +57,6 @@ export async function shrink(moves: readonly Move[], law: LawId, withinMs: numbe
 /** What happens on a path, line by line. */
 export async function tell(moves: readonly Move[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  await live(moves, (line) => lines.push(line));
+  await live(moves, { trace: (line) => lines.push(line) });
   return lines;
 }

@@ -99,6 +99,7 @@ export function createScheduler(note: (what: string) => void): Scheduler {
 
   async function flow(n: number, count: number): Promise<void> {
     const chance = createChance(n);
+    await drain();
     for (let i = 0; i < count; i += 1) if (!(await step(Math.floor(chance() * 1_000_000)))) return;
     if (count >= endless) throw new Error('The world does not come to rest.');
   }

@@ -8,7 +8,7 @@ import { createDisk, type Disk } from './disk.ts';
 import { createEffectLaws } from './effect-laws.ts';
 import { follow, look, type Follower, type FollowerDeps, type Place } from './follower.ts';
 import { createJournalLaws, type JournalLaws } from './journal-laws.ts';
-import type { Violate, Violation } from './laws.ts';
+import type { LawId, Violate, Violation } from './laws.ts';
 import { ada, startNode, type Node } from './node.ts';
 import { createPeople, type People } from './people.ts';
 import { createProvider, type Provider } from './provider.ts';
@@ -56,9 +56,14 @@ export interface World {
 export interface WorldOptions {
   /** Gets a line for everything that happens. */
   readonly trace?: (line: string) => void;
+  /** Laws nobody watches here. */
+  readonly ignored?: readonly LawId[];
 }
 
-export async function createWorld({ trace = () => undefined }: WorldOptions = {}): Promise<World> {
+export async function createWorld({
+  trace = () => undefined,
+  ignored = [],
+}: WorldOptions = {}): Promise<World> {
   let violation: Violation | null = null;
   let crashes = 0;
   let ids = 0;
@@ -72,6 +77,7 @@ export async function createWorld({ trace = () => undefined }: WorldOptions = {}
   const lives = new Map<NodeId, number>();
 
   const violate: Violate = (law, detail) => {
+    if (ignored.includes(law)) return;
     violation ??= { law, detail };
     trace(`✗ ${law}: ${detail}`);
   };
@@ -79,7 +85,8 @@ export async function createWorld({ trace = () => undefined }: WorldOptions = {}
   const laws = createJournalLaws(violate);
   const trap = createTrap((process, why) => crash(process, why));
   const disk = createDisk({ scheduler, laws, trap, violate });
-  const provider = createProvider({ scheduler, laws: createEffectLaws(laws, violate), trap });
+  const effects = createEffectLaws(laws, violate);
+  const provider = createProvider({ scheduler, laws: effects, trap });
   const people = createPeople({ laws, violate, scheduler, workstreamId: () => workstreamId, note: trace });
 
   function crash(process: Process, why: string): void {

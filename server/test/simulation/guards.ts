@@ -1,0 +1,237 @@
+/**
+ * Owns: the guards of the product, each with the broken variant that goes without it. A variant is a change to a
+ * file's text, made while it is loaded (`without.ts`): the product has no switches for it.
+ *
+ * Some guards stand behind another one, or against a mistake that nothing makes. `hazard` brings that danger about;
+ * with the hazard alone the guard holds, and without both a law fails that tells of damage (`beyond` names those that
+ * only tell of the hazard).
+ */
+import type { LawId } from './laws.ts';
+
+export interface Change {
+  /** Below `server/`. */
+  readonly file: string;
+  /** Is there exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Guard {
+  readonly name: string;
+  readonly without: readonly Change[];
+  readonly hazard?: readonly Change[];
+  /** Laws that the hazard breaks although the guard holds. */
+  readonly beyond?: readonly LawId[];
+}
+
+const disk = 'test/support/memory-storage.ts';
+const change = (file: string, find: string, replace: string): Change => ({ file, find, replace });
+
+const withoutHeadFence = change(disk, '      row.revision !== batch.expectedHead ||\n', '');
+const withoutLookingUp = change(
+  'src/app/services/command.ts',
+  `  if (!found) return { type: 'open', key };`,
+  `  if (found !== undefined) return { type: 'open', key };`,
+);
+
+export const guards: readonly Guard[] = [
+  {
+    name: 'the fence on the epoch, in SQL (D-4)',
+    without: [change(disk, '      row.epoch !== batch.epoch ||\n', '')],
+  },
+  { name: 'the fence on the head, in SQL (D-4)', without: [withoutHeadFence] },
+  {
+    name: 'the fence on the incarnation, in SQL (D-4)',
+    without: [
+      change(disk, 'row?.incarnation !== batch.incarnation ||\n      row.epoch', '!row ||\n      row.epoch'),
+    ],
+  },
+  {
+    name: 'an entry has one commit key, in SQL, behind the fence on the head (I26, I38)',
+    without: [
+      change(disk, 'if (keys.has(commitKey(entry)))', 'if (keys.has(commitKey(entry)) && keys.size === 0)'),
+    ],
+    hazard: [withoutHeadFence],
+    beyond: ['D-51'],
+  },
+  {
+    name: 'a receipt has one key, in SQL, behind the look-up (D-60)',
+    without: [
+      change(
+        disk,
+        'if (taken.length > 0 && !(batch.entries.length === 0 && same))',
+        'if (taken.length < 0 && same)',
+      ),
+    ],
+    hazard: [withoutLookingUp],
+    beyond: ['D-51', 'D-31', 'I18', 'I19', 'I20', 'I24', 'D-22'],
+  },
+  {
+    name: 'only what no live session owns is claimed (D-100)',
+    without: [change(disk, '(row.owner !== sessionId && isLive(row.owner))', 'false')],
+  },
+  {
+    name: 'the stamp fence, by epoch (D-5), where outcomes of an earlier load reach the next',
+    without: [change('src/core/fence.ts', 'if (stamp.epoch !== state.epoch) return false;', '')],
+    hazard: [
+      change(
+        'src/app/actor/actor.ts',
+        `post: (stamp: Stamp, event: World) => post({ type: 'world', stamp, event }),`,
+        `post: (stamp: Stamp, event: World) => (hub.latest?.get(loaded.id) ?? post)({ type: 'world', stamp, event }),`,
+      ),
+      change(
+        'src/app/actor/actor.ts',
+        `  post({ type: 'recover' });\n`,
+        `  (hub.latest ??= new Map()).set(loaded.id, post);\n  post({ type: 'recover' });\n`,
+      ),
+      change(
+        'src/core/turn/answer.ts',
+        `  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;\n  const turn`,
+        `  if (attempt?.phase !== 'calling') return draft;\n  const turn`,
+      ),
+      // So that the generation does not tell one load from the next.
+      change('src/core/turn/recovery.ts', 'projection.generation + 1', 'projection.generation'),
+      change('src/core/turn/transitions.ts', 'event.generation > turn.generation', 'event.generation > 0'),
+    ],
+  },
+  {
+    name: 'the stamp fence, by generation (D-5), where outcomes are not told apart by their ids',
+    without: [
+      change(
+        'src/core/fence.ts',
+        'return stamp.generation === null || liveTurnOf(state)?.generation === stamp.generation;',
+        'return stamp.generation !== undefined || liveTurnOf(state) === null;',
+      ),
+    ],
+    hazard: [
+      change(
+        'src/core/turn/answer.ts',
+        `  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;\n  const turn`,
+        `  if (attempt?.phase !== 'calling') return draft;\n  const turn`,
+      ),
+    ],
+  },
+  {
+    name: 'a deed waits until what explains it is durable (D-2)',
+    without: [
+      change('src/core/step.ts', 'const wait = batches > draft.state.durableBatches;', 'const wait = false;'),
+    ],
+  },
+  {
+    name: 'no deed is released after the stop latch (D-65), where Stop left it waiting',
+    without: [change('src/core/step.ts', ' && !isLatched(turn));', ');')],
+    hazard: [change('src/core/turn/stop.ts', 'patch(settled, { held: [], ', 'patch(settled, { ')],
+  },
+  {
+    name: 'a key is looked up in the database (D-60)',
+    without: [withoutLookingUp],
+  },
+  {
+    name: 'a second copy of a command joins the first (D-60)',
+    without: [
+      change(
+        'src/core/step.ts',
+        'const known = draft.state.receipts.get(receiptKey(input.key));',
+        'const known = undefined;',
+      ),
+    ],
+  },
+  {
+    name: 'an unknown outcome is not taken for stored (D-52)',
+    without: [
+      change(
+        'src/app/actor/store-lane.ts',
+        `if (outcome.type === 'committed') return true;`,
+        `if (outcome.type === 'committed' || outcome.type === 'unavailable') return true;`,
+      ),
+    ],
+  },
+  {
+    name: 'a refused fence is read back before giving up (D-50, D-52)',
+    without: [change('src/app/actor/store-lane.ts', `if (await isStored(batch)) return 'stored';`, '')],
+  },
+  {
+    name: 'an answer says DURABLE only when its batch is stored (D-61)',
+    without: [change('src/app/actor/actor.ts', 'batch <= state.durableBatches\n', 'batch > 0\n')],
+  },
+  {
+    name: 'what was running when its process died is UNKNOWN, not run again (D-9, I37)',
+    without: [change('src/core/turn/recovery.ts', 'resumeBatch(markLost(claimed))', 'resumeBatch(claimed)')],
+  },
+  {
+    name: 'one flight loads a workstream (D-22)',
+    without: [change('src/app/actor/registry.ts', '      flights.get(id) ??\n', '')],
+  },
+  {
+    name: 'a follower gets no entry twice (I9)',
+    without: [change('src/app/feed/follow.ts', 'if (item.entry.revision <= at.revision) return false;', '')],
+  },
+  {
+    name: 'a follower behind another process is sent back to the database (D-55)',
+    without: [
+      change('src/app/feed/follow.ts', 'if (missed) yield event(', 'if (missed && false) yield event('),
+      change('src/app/feed/follow.ts', '      return missed;', '      return false;'),
+    ],
+  },
+  {
+    name: 'a cursor of an epoch that lost entries goes back to where both agree (D-55)',
+    without: [
+      change('src/app/feed/follow.ts', 'return stored !== null && stored <= cursor.epoch;', 'return true;'),
+    ],
+  },
+  {
+    name: 'an entry in prefix and suffix is shown once (D-53), where the prefix is read to the head',
+    without: [change('src/core/journal/history.ts', 'suffix.filter((e) => e.revision > last)', 'suffix')],
+    hazard: [
+      change(
+        'src/app/services/history.ts',
+        'Math.min(high, head.durableThrough)',
+        'Math.min(high, head.revision)',
+      ),
+    ],
+  },
+  {
+    name: 'the first decision stays (D-64)',
+    without: [change('src/core/approvals/decide.ts', 'if (item?.decision)', 'if (item?.decision && !item)')],
+  },
+  {
+    name: 'what is approved is what was seen (D-64)',
+    without: [
+      change(
+        'src/core/approvals/decide.ts',
+        'item.argumentsHash !== command.argumentsHash',
+        'item.argumentsHash === ""',
+      ),
+    ],
+  },
+  {
+    name: 'Stop takes back the open questions of its turn (D-65)',
+    without: [
+      change(
+        'src/core/turn/stop.ts',
+        `supersedeCycles(admit(draft, { kind: 'TURN', turn: stopping }))`,
+        `admit(draft, { kind: 'TURN', turn: stopping })`,
+      ),
+    ],
+  },
+  {
+    name: 'Stop names the turn it means (D-62)',
+    without: [
+      change(
+        'src/core/workstream/commands.ts',
+        'if (live && turnId !== null && turnId !== live.id)',
+        'if (live && turnId === "")',
+      ),
+    ],
+  },
+  {
+    name: 'what is queued is said in a turn of its author (D-12)',
+    without: [
+      change(
+        'src/core/turn/answer.ts',
+        '!drained || drained.author.id !== turn?.principal.id',
+        '!drained || !turn',
+      ),
+    ],
+  },
+];
