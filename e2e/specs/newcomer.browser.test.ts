@@ -40,9 +40,7 @@ it('lets the demo write a file, think, and be stopped', async () => {
   const page = await arrive();
   await page.goto(`${world.weir.url}/#/new`);
   await page.getByRole('textbox', { name: 'Title' }).fill('All phrases');
-  await page
-    .getByRole('combobox', { name: 'Model' })
-    .selectOption({ label: 'demo (not a language model)' });
+  await page.getByRole('combobox', { name: 'Model' }).selectOption({ label: 'demo (not a language model)' });
   const folder = world.folder('all-phrases');
   await page.getByRole('textbox', { name: 'Workspace folder' }).fill(folder);
   await button(page, 'Create workstream').click();
