@@ -295,6 +295,17 @@ describe('The embedded database', () => {
     });
   });
 
+  it('whose place is taken by something else is refused untouched, in words a person can act on', async () => {
+    const dir = dataFolder();
+    mkdirSync(join(dir, 'postgres'), { recursive: true });
+    writeFileSync(join(dir, 'postgres', 'notes.txt'), 'mine\n');
+    expect(await openHere(dir)).toEqual({
+      type: 'refused',
+      message: containing('is not empty and holds no database. Move it away'),
+    });
+    expect(readFileSync(join(dir, 'postgres', 'notes.txt'), 'utf8')).toBe('mine\n');
+  });
+
   it('that cannot start says why', async () => {
     const dir = dataFolder();
     await (await open(dir)).close();

@@ -85,10 +85,19 @@ export async function ensureCluster(cluster: Cluster, progress: (line: string) =
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
     // Another process made it in the meantime: theirs it is.
-    if (!existsSync(join(cluster.dir, 'PG_VERSION'))) throw error;
+    if (!existsSync(join(cluster.dir, 'PG_VERSION'))) throw explained(cluster, error);
   }
   syncFolder(cluster.dataDir);
 }
+
+/** The error as a person can act on it. */
+const explained = (cluster: Cluster, error: unknown): unknown =>
+  (error as NodeJS.ErrnoException).code === 'ENOTEMPTY'
+    ? new Error(
+        `The folder ${cluster.dir} is not empty and holds no database. Move it away, or set WEIR_DATA to another folder.`,
+        { cause: error },
+      )
+    : error;
 
 /** Makes the socket's folder, for PostgreSQL's account alone. Throws when somebody else made one of that name. */
 export function ensureSocketDir(cluster: Cluster): void {
