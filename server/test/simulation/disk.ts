@@ -31,6 +31,9 @@ export interface Disk {
   calm(): void;
   /** Tells a process that its connections broke. */
   breakLocks(process: Process): void;
+  /** Another process takes the workstream, and dies. */
+  rob(workstreamId: string): void;
+  /** Failed loads are forgotten, as by an operator. */
   forgive(workstreamId: string): Promise<void>;
   /** Deletes a workstream and restores it, under the same id and another incarnation. */
   replace(workstreamId: string): Promise<void>;
@@ -78,7 +81,7 @@ export function createDisk(deps: {
       const answer = (given: Promise<T>): void =>
         void given.then(
           (value) => scheduler.later(process, `${title} is answered`, () => resolve(value)),
-          (error: unknown) => scheduler.later(process, `${title} fails`, () => reject(error as Error)),
+          (error: Error) => scheduler.later(process, `${title} fails`, () => reject(error)),
         );
       const carryOut = (): Promise<T> => {
         endTerms();
@@ -224,6 +227,12 @@ export function createDisk(deps: {
       for (const listener of lockListeners)
         if (listener.process === process)
           scheduler.later(process, `${process.name} loses its lock`, listener.callback);
+    },
+    rob(id) {
+      const book = laws.book(id);
+      if (!book) return;
+      inner.takeOver(id);
+      laws.claimed(id, book.epoch + 1, 'another', 'another', () => false);
     },
     forgive: async (id) => void (await scheduler.during(inner.ownership.recordFailedLoad(id, null))),
     async replace(id) {

@@ -107,7 +107,6 @@ export function follow(deps: FollowerDeps, node: Node, name: string, from: Place
         break;
       case 'Ended':
         status = 'ended';
-        if (item.reason.startsWith('Another process took over')) robbed();
         break;
       default:
         break;
@@ -118,14 +117,6 @@ export function follow(deps: FollowerDeps, node: Node, name: string, from: Place
       wrong('I9', `after ${item.type} the cursor is ${cursor}, the view at ${view.projection.revision}`);
     place = { ...before, view, transcript, cursor };
     durable(before);
-  }
-
-  /** Who is told that another process took over is told so because one did. */
-  function robbed(): void {
-    const book = laws.book(workstreamId);
-    const { incarnation, view } = place;
-    if (!node.lost && book?.incarnation === incarnation && book.epoch <= view.epoch)
-      wrong('D-52', `its owner of epoch ${view.epoch} gave up, and nobody took over`);
   }
 
   /** What is new below the durable mark is stored as it was shown. */

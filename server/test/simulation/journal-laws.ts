@@ -71,7 +71,7 @@ const wordsIn = (text: string): readonly string[] => text.match(/#\d+;/g) ?? [];
 export const marksIn = (text: string): readonly string[] => text.match(/m\d+;/g) ?? [];
 
 /** Which client wrote it: marks say so. */
-export const authorOf = (mark: string): string => (Number(mark.slice(1, -1)) % 2 === 0 ? 'ada' : 'bob');
+const authorOf = (mark: string): string => (Number(mark.slice(1, -1)) % 2 === 0 ? 'ada' : 'bob');
 
 const claimOf = (epoch: number, generation: number): string => `${epoch}.${generation}`;
 

@@ -45,7 +45,7 @@ export const laws = {
   'D-22': 'A workstream is loaded by one flight, and an epoch has one owner.',
   'D-31': 'In a world that answers, every turn ends and nothing is left waiting.',
   'D-51': 'The database never refuses what is written to it as data.',
-  'D-52': 'A commit is called stored only when it is.',
+  'D-52': 'An outcome that is not known is read back: nobody gives up what it still owns.',
   'D-54': 'A follower that leaves leaves nothing behind.',
   'D-58': 'When all is quiet, the fold of a feed is a fresh snapshot.',
   'D-71': 'No step throws.',

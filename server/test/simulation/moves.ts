@@ -111,7 +111,7 @@ function decide(world: World, n: number, stale: boolean): void {
     type: 'decide',
     cycleId: found.cycle.id,
     callId: found.item.callId,
-    argumentsHash: stale && n % 3 === 0 ? 'another' : found.item.argumentsHash,
+    argumentsHash: (stale && n % 3 === 0) || n % 11 === 5 ? 'another' : found.item.argumentsHash,
     verdict: n % 4 === 3 ? 'DENIED' : 'APPROVED',
     feedback: n % 7 === 0 ? 'take care' : null,
   });
@@ -348,6 +348,18 @@ export const kinds = {
       owner.process.suspended = false;
     },
   },
+  rob: {
+    weight: 0.6,
+    family: 'takeover',
+    /** Somebody takes the workstream and dies at once; the owner finds out when it writes. */
+    async play(world, n) {
+      const call = openCall(world);
+      if (call && n % 2 === 0) call.stubborn = true;
+      world.disk.rob(world.workstreamId);
+      send(world, n);
+      await world.scheduler.flow(n >> 2, n % 16);
+    },
+  },
   cutOff: {
     weight: 0.6,
     family: 'takeover',
@@ -372,6 +384,21 @@ export const kinds = {
       if (work) work.stubborn = true;
     },
   },
+  outlive: {
+    weight: 0.6,
+    family: 'stubborn',
+    /** A question outlives the Stop of its turn, and the next turn begins. */
+    async play(world, n) {
+      const call = openCall(world);
+      if (!call) return;
+      call.stubborn = true;
+      ask(world, n, somebody(n), { type: 'stop', turnId: null });
+      await world.scheduler.flow(n, 12);
+      await world.scheduler.advance(10_500, true, n);
+      send(world, n);
+      await world.scheduler.flow(n >> 2, n % 14);
+    },
+  },
   bug: {
     weight: 0.2,
     family: 'rare',
@@ -389,6 +416,8 @@ export const kinds = {
     async play(world, n) {
       const owner = world.owner();
       if (owner) {
+        world.start(owner.process.nodeId === 'a' ? 'b' : 'a');
+        await world.scheduler.flow(n, 8);
         const by = somebody(n);
         world.people.ask(world.people.want(by, { type: 'send', text: world.people.nextMark(by) }), owner);
         await world.scheduler.flow(n, 2 + (n % 6));
@@ -399,7 +428,7 @@ export const kinds = {
       const other = world.nodes().find((node) => node !== owner);
       if (other)
         world.people.ask(world.people.want(ada, { type: 'send', text: world.people.nextMark(ada) }), other);
-      await world.scheduler.flow(n >> 3, n % 6);
+      await world.scheduler.flow(n >> 3, 2 + (n % 7));
     },
   },
 } as const satisfies Readonly<Record<string, Kind>>;

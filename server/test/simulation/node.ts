@@ -10,6 +10,7 @@ import { createHeartbeat, type Round } from '../../src/app/rounds/heartbeat.ts';
 import { createRecovery } from '../../src/app/rounds/recovery.ts';
 import { createServices } from '../../src/app/services/index.ts';
 import { createTokens } from '../../src/app/services/tokens.ts';
+import type { State } from '../../src/core/workstream/state.ts';
 import type { Ids } from '../../src/ports/ids.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Processes } from '../../src/ports/processes.ts';
@@ -26,8 +27,6 @@ export interface Node {
   readonly process: Process;
   /** Null until it has a session. */
   readonly up: Running | null;
-  /** It knows that its session is over. */
-  readonly lost: boolean;
   /** Stops as when told by a signal. */
   stop(): void;
 }
@@ -49,6 +48,8 @@ export interface NodeDeps {
   readonly random: () => number;
   /** A line that the server logs as an error. */
   onError(process: Process, message: string, fields: Readonly<Record<string, unknown>>): void;
+  /** An owner says that another process took over. */
+  onRobbed(process: Process, state: State): void;
   /** The process ends by itself. */
   exit(process: Process): void;
 }
@@ -83,7 +84,16 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     const stateOf = (id: string) => running?.registry.peek(id)?.state() ?? null;
     const model = provider.model(process, stateOf);
     const tools = provider.tools(process, stateOf);
-    const hub = createHub();
+    const inner = createHub();
+    const hub: Hub = {
+      ...inner,
+      publish(id, item) {
+        const state = stateOf(id);
+        const robbed = item.type === 'Ended' && item.reason.startsWith('Another process took over');
+        if (robbed && !lost && state && process.alive) deps.onRobbed(process, state);
+        inner.publish(id, item);
+      },
+    };
     const { journal, ownership, catalog, reservations } = storage;
     const processes: Processes = {
       run: () => Promise.reject(new Error('not here')),
@@ -158,9 +168,6 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     process,
     get up() {
       return process.alive ? running : null;
-    },
-    get lost() {
-      return lost;
     },
     stop: () => void stop(),
   };

@@ -9,8 +9,16 @@ import { createWorld, type WorldOptions } from './world.ts';
 export interface Life {
   readonly violation: Violation | null;
   readonly crashes: number;
-  /** Entries stored at the end. */
-  readonly entries: number;
+  /** How many times a process came to the edge of a commit, a claim or an effect, before all went well. */
+  readonly edges: number;
+}
+
+/** The same life, losing its process at every edge in turn. */
+export async function* dyingEverywhere(
+  moves: readonly Move[],
+): AsyncGenerator<Life & { readonly dieAt: number }> {
+  const { edges } = await live(moves);
+  for (let dieAt = 1; dieAt <= edges; dieAt += 1) yield { ...(await live(moves, { dieAt })), dieAt };
 }
 
 /** Lives until the first law does not hold, or to the end. */
@@ -19,8 +27,9 @@ export async function live(moves: readonly Move[], options: WorldOptions = {}): 
   const result = (): Life => ({
     violation: world.violation,
     crashes: world.crashes,
-    entries: world.laws.book(world.workstreamId)?.entries.length ?? 0,
+    edges,
   });
+  let edges = 0;
   for (const move of moves) {
     world.note(`▸ ${move.do}`);
     await kinds[move.do].play(world, move.n);
@@ -28,12 +37,18 @@ export async function live(moves: readonly Move[], options: WorldOptions = {}): 
     world.check();
     if (world.violation) return result();
   }
+  edges = world.trap.visits;
   await comeToRest(world);
   return result();
 }
 
 /** Leaves out moves as long as the same law still breaks, for at most `withinMs` of real time. */
-export async function shrink(moves: readonly Move[], law: LawId, withinMs: number): Promise<readonly Move[]> {
+export async function shrink(
+  moves: readonly Move[],
+  law: LawId,
+  options: WorldOptions,
+  withinMs: number,
+): Promise<readonly Move[]> {
   const until = performance.now() + withinMs;
   let path = moves;
   for (let size = Math.ceil(path.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
@@ -43,7 +58,7 @@ export async function shrink(moves: readonly Move[], law: LawId, withinMs: numbe
       for (let from = 0; from < path.length;) {
         if (performance.now() > until) return path;
         const shorter = [...path.slice(0, from), ...path.slice(from + size)];
-        const { violation } = await live(shorter);
+        const { violation } = await live(shorter, options);
         if (violation?.law === law) {
           path = shorter;
           again = size === 1;
@@ -55,8 +70,8 @@ export async function shrink(moves: readonly Move[], law: LawId, withinMs: numbe
 }
 
 /** What happens on a path, line by line. */
-export async function tell(moves: readonly Move[]): Promise<readonly string[]> {
+export async function tell(moves: readonly Move[], options: WorldOptions = {}): Promise<readonly string[]> {
   const lines: string[] = [];
-  await live(moves, { trace: (line) => lines.push(line) });
+  await live(moves, { ...options, trace: (line) => lines.push(line) });
   return lines;
 }

@@ -10,18 +10,28 @@ export interface Trap {
   /** The next process that comes to this place dies there. */
   set(place: TrapPlace, side: TrapSide): void;
   clear(): void;
+  /** How many times a process came to such a place. */
+  readonly visits: number;
   /** True when the process has just died here. */
   springs(process: Process, place: TrapPlace, side: TrapSide): boolean;
 }
 
-export function createTrap(crash: (process: Process, why: string) => void): Trap {
+/** `dieAt`: the visit at which the process dies, whatever place it is. */
+export function createTrap(crash: (process: Process, why: string) => void, dieAt: number | null): Trap {
+  let visits = 0;
   let armed: { readonly place: TrapPlace; readonly side: TrapSide } | null = null;
   return {
     set: (place, side) => void (armed = { place, side }),
     clear: () => void (armed = null),
+    get visits() {
+      return visits;
+    },
     springs(process, place, side) {
-      if (!process.alive || armed?.place !== place || armed.side !== side) return false;
-      armed = null;
+      if (!process.alive) return false;
+      visits += 1;
+      const isArmed = armed?.place === place && armed.side === side;
+      if (!isArmed && visits !== dieAt) return false;
+      if (isArmed) armed = null;
       crash(process, `${side} ${place}`);
       return true;
     },

@@ -22,7 +22,8 @@ export function loadChanged(changes: readonly Change[]): void {
       const loaded = next(url, context);
       const due = byUrl.get(url);
       if (!due) return loaded;
-      return { ...loaded, source: due.reduce(changed, String(loaded.source)) };
+      const source = Buffer.from(loaded.source as Uint8Array).toString();
+      return { ...loaded, source: due.reduce(changed, source) };
     },
   });
 }

@@ -58,11 +58,14 @@ export interface WorldOptions {
   readonly trace?: (line: string) => void;
   /** Laws nobody watches here. */
   readonly ignored?: readonly LawId[];
+  /** A process dies at this visit to the edge of a commit, a claim or an effect. */
+  readonly dieAt?: number;
 }
 
 export async function createWorld({
   trace = () => undefined,
   ignored = [],
+  dieAt,
 }: WorldOptions = {}): Promise<World> {
   let violation: Violation | null = null;
   let crashes = 0;
@@ -83,7 +86,7 @@ export async function createWorld({
   };
   const scheduler = createScheduler(trace);
   const laws = createJournalLaws(violate);
-  const trap = createTrap((process, why) => crash(process, why));
+  const trap = createTrap((process, why) => crash(process, why), dieAt ?? null);
   const disk = createDisk({ scheduler, laws, trap, violate });
   const effects = createEffectLaws(laws, violate);
   const provider = createProvider({ scheduler, laws: effects, trap });
@@ -130,6 +133,11 @@ export async function createWorld({
             if (world.bugs > 0) world.bugs -= 1;
             else violate('D-71', `${message}: ${String(fields['error'])}`);
           }
+        },
+        onRobbed({ name }, state) {
+          const book = laws.book(state.workstreamId);
+          if (book?.incarnation === state.incarnation && book.epoch <= state.epoch)
+            violate('D-52', `${name} gave epoch ${state.epoch} up, and nobody took over`);
         },
         exit(ended) {
           trace(`${ended.name} ends`);
@@ -225,11 +233,15 @@ export async function createWorld({
     note: trace,
   };
 
-  start('a');
-  await scheduler.flow(1, 5);
+  // Also making it may meet with an accident.
   const intent = people.want(ada, { type: 'create' });
-  people.ask(intent, nodes.get('a')!);
-  await scheduler.flow(1, 20);
+  for (let again = 0; again < 5 && !intent.told; again += 1) {
+    start('a');
+    await scheduler.advance(2_000, true, 1);
+    const first = nodes.get('a');
+    if (first) people.ask(intent, first);
+    await scheduler.flow(1, 20);
+  }
   workstreamId = typeof intent.told?.['workstreamId'] === 'string' ? intent.told['workstreamId'] : '';
   if (workstreamId === '') throw new Error('The world could not begin.');
   return world;

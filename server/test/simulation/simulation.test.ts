@@ -1,0 +1,101 @@
+/**
+ * Owns: a short run of the simulation as part of every test run, and that it is what it says: repeatable, far-reaching,
+ * and able to fail. `pnpm sim` runs it longer.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { guards } from './guards.ts';
+import { laws } from './laws.ts';
+import { movesOf } from './moves.ts';
+import { dyingEverywhere, live, tell } from './run.ts';
+import { changed } from './without.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+describe('In a simulated world', { timeout: 120_000 }, () => {
+  it('no law fails in any life of a hundred seeds', async () => {
+    for (let seed = 1; seed <= 100; seed += 1)
+      expect({ seed, ...(await live(movesOf(seed))).violation }).toEqual({ seed });
+  });
+
+  it.each([4, 20])(
+    'no law fails when life %i loses its process at any commit, claim or effect',
+    async (seed) => {
+      let crashes = 0;
+      for await (const { violation, dieAt, ...life } of dyingEverywhere(movesOf(seed))) {
+        expect({ dieAt, violation }).toEqual({ dieAt, violation: null });
+        crashes += life.crashes;
+      }
+      expect(crashes).toBeGreaterThan(100);
+    },
+  );
+
+  it('the same seed gives the same life, word for word', async () => {
+    const once = await tell(movesOf(5));
+    expect(once.length).toBeGreaterThan(100);
+    expect(await tell(movesOf(5))).toEqual(once);
+  });
+
+  it('lives come to what the laws are about', async () => {
+    const seen = new Map<string, number>();
+    for (let seed = 1; seed <= 150; seed += 1)
+      for (const line of await tell(movesOf(seed)))
+        for (const what of wanted) if (line.includes(what)) seen.set(what, (seen.get(what) ?? 0) + 1);
+    expect(wanted.filter((what) => (seen.get(what) ?? 0) < 3)).toEqual([]);
+  });
+});
+
+/** Each of these happens at least three times in 150 lives. */
+const wanted: readonly string[] = [
+  ...[
+    'before commit',
+    'after commit',
+    'before tool',
+    'after tool',
+    'before model',
+    'after model',
+    'after claim',
+  ],
+  ...['before prepare', 'killed', 'lost its session', 'arrives late', 'a2: ownership.claim'],
+  ...['RECOVERY', 'CANCELLATION', 'APPROVAL', 'TOOL_STARTED', 'TOOL_SETTLED', 'QUEUE'].map(
+    (kind) => `${kind}`,
+  ),
+  ...['OWNER_LOST', 'OWNER_ELSEWHERE', 'STORAGE_UNAVAILABLE', 'SHUTTING_DOWN', 'PENDING', 'KEY_REUSED'],
+  ...[
+    'STALE_TURN',
+    'ALREADY_DECIDED',
+    'APPROVAL_GONE',
+    'ARGUMENTS_CHANGED',
+    'epoch 4',
+    'b1: ownership.claim',
+  ],
+];
+
+describe('A guard', { timeout: 60_000 }, () => {
+  it.each(guards)('is where the simulation looks for it: $name', ({ without, hazard = [] }) => {
+    const files = new Map<string, string>();
+    for (const change of [...hazard, ...without]) {
+      const source = files.get(change.file) ?? readFileSync(join(root, 'server', change.file), 'utf8');
+      files.set(change.file, changed(source, change));
+    }
+  });
+
+  it('that is switched off is missed, and the shortest path to that is told', async () => {
+    const index = guards.findIndex(({ name }) => name.startsWith('only what no live session owns'));
+    const args = ['scripts/sim.ts', '--without', String(index + 1), '--runs', '2'];
+    const failed = await run(execPath, args, { cwd: root }).then(
+      () => null,
+      (error: { readonly code: number; readonly stdout: string; readonly stderr: string }) => error,
+    );
+    expect(failed?.code).toBe(1);
+    expect(failed?.stdout).toMatch(/^sim: 2 runs, \d+ crashes, [12] violations, seed 1\n$/);
+    expect(failed?.stderr).toContain(`D-100 ${laws['D-100']}`);
+    const moves = Number(/(\d+) moves that show it/.exec(failed?.stderr ?? '')?.[1]);
+    expect(moves).toBeLessThan(12);
+  });
+});
