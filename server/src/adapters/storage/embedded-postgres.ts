@@ -94,7 +94,10 @@ async function acquire(cluster: Cluster, progress: (line: string) => void): Prom
     } else {
       const launch = await launchPostmaster(cluster, me, progress);
       if (launch.type === 'failed') return launch;
-      if (launch.type === 'ready') return takeLock(cluster, launch);
+      if (launch.type === 'ready') {
+        const taken = await takeLock(cluster, launch);
+        if (taken !== 'leaving') return taken;
+      }
     }
     if (Date.now() - started > leavePatienceMs) {
       return {
@@ -136,13 +139,19 @@ async function judge(
   return takeLock(cluster, running);
 }
 
-/** A holder that was killed leaves the lock when the server sees its connection closed: a moment later. */
-async function takeLock(cluster: Cluster, held: Held): Promise<Acquired> {
+/**
+ * A holder that was killed leaves the lock when the server sees its connection closed: a moment later. `leaving` when
+ * the server itself went away meanwhile, which says nothing about who may have it.
+ */
+async function takeLock(cluster: Cluster, held: Held): Promise<Acquired | 'leaving'> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const answer = await held.client
       .query<{ got: boolean }>('select pg_try_advisory_lock($1) as got', [ownerLock])
       .catch(() => null);
-    if (!answer) break;
+    if (!answer) {
+      await end(held.client);
+      return 'leaving';
+    }
     if (answer.rows[0]?.got) return { type: 'held', held };
     await delay(100);
   }
@@ -179,7 +188,18 @@ function supervise(cluster: Cluster, first: Held, progress: (line: string) => vo
   let stopping: Promise<void> | null = null;
   let reviving: Promise<void> = Promise.resolve();
 
-  const watch = () => held.client.once('end', () => void (stopping ?? (reviving = revive())));
+  function watch(): void {
+    const { client } = held;
+    let over = false;
+    const lost = (): void => {
+      if (over) return;
+      over = true;
+      if (!stopping) reviving = revive();
+    };
+    client.once('end', lost);
+    // It may have been lost before anybody listened: a server can crash again while it is being brought back.
+    client.query('select 1').catch(() => end(client).then(lost));
+  }
 
   async function revive(): Promise<void> {
     for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 30_000)) {

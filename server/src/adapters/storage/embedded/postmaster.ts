@@ -117,8 +117,9 @@ export async function endPostmaster(postmaster: Postmaster): Promise<void> {
   }
 }
 
+/** Bounded: on a connection whose server is dying a polite end may wait for an answer that never comes. */
 export async function end(client: pg.Client): Promise<void> {
-  await client.end().catch(() => undefined);
+  await Promise.race([client.end().catch(() => undefined), delay(1_000, undefined, { ref: false })]);
 }
 
 function settings(cluster: Cluster, launchedBy: string): string[] {
@@ -158,6 +159,7 @@ async function connect(postmaster: Postmaster): Promise<pg.Client | null> {
     database: commonDatabase,
     application_name: `weir owner ${process.pid}`,
     connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
   });
   // Losing it is noticed by 'end'; without a listener 'error' would end the process.
   client.on('error', () => undefined);
