@@ -116,7 +116,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     const secrets = systemSecrets;
     const workspaces: Workspaces = {
       roots: ['/work'],
-      choose: async (id) => ({ type: 'chosen', path: `/work/${id}` }),
+      choose: async (id) => ({ type: 'chosen', path: `/folders/${id}` }),
       abandon: () => Promise.resolve(),
     };
     const services = createServices({

@@ -114,7 +114,7 @@ export async function createWorld(
   const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock });
   const workspaces = options.workspaces ?? {
     roots: ['/work'],
-    choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/work/${id}` }),
+    choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/folders/${id}` }),
     abandon: () => Promise.resolve(),
   };
   const services = createServices({
