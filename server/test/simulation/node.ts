@@ -115,7 +115,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     });
     const secrets = systemSecrets;
     const workspaces: Workspaces = {
-      roots: ['/work'],
+      roots: ['/folders'],
       choose: async (id) => ({ type: 'chosen', path: `/folders/${id}` }),
       abandon: () => Promise.resolve(),
     };

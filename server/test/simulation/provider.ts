@@ -50,7 +50,7 @@ export interface Provider {
 
 const accessOf: Readonly<Record<string, Access>> = { look: 'READ', write: 'WRITE' };
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
-const workspaceIn = (text: string): string => /\/work\/([\w-]+)/.exec(text)?.[1] ?? '';
+const workspaceIn = (text: string): string => /\/folders\/([\w-]+)/.exec(text)?.[1] ?? '';
 
 export function createProvider(deps: {
   readonly scheduler: Scheduler;
