@@ -20,7 +20,7 @@ import { modelDelta, modelEnded } from './turn/answer.ts';
 import { callsPrepared, toolEnded, toolOutput } from './turn/calls.ts';
 import { backoffOver } from './turn/model-call.ts';
 import { recover } from './turn/recovery.ts';
-import { stopOverdue } from './turn/stop.ts';
+import { orphanEnded, stopOverdue } from './turn/stop.ts';
 import { runCommand } from './workstream/commands.ts';
 import { isLatched, type RecordedReceipt, type State } from './workstream/state.ts';
 
@@ -51,7 +51,12 @@ export function step(state: State, timed: Timed): Step {
     case 'command':
       return stepCommand(draft, input);
     case 'world':
-      return close(isCurrent(state, input.stamp) ? stepWorld(draft, input.event) : draft, null);
+      return close(
+        isCurrent(state, input.stamp)
+          ? stepWorld(draft, input.event)
+          : orphanEnded(draft, input.stamp, input.event),
+        null,
+      );
     case 'acknowledged':
       return close(acknowledge(draft, input), null);
     case 'recover':
