@@ -54,8 +54,8 @@ export interface CommandKey {
   readonly scope: string;
   readonly key: string;
   readonly inputHash: string;
-  /** Nobody could look whether it was used in an earlier epoch. */
-  readonly blind?: boolean;
+  /** Nobody could look whether it was used in an earlier epoch: a receipt that is there already stands. */
+  readonly unchecked?: boolean;
 }
 
 export type World =

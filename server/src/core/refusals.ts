@@ -61,7 +61,7 @@ export const isRetryable: Readonly<Record<CoreRefusal['code'], boolean>> = {
   INVALID_INPUT: false,
   KEY_REUSED: false,
   WORKSTREAM_NOT_FOUND: false,
-  WORKSTREAM_CLOSED: false,
+  WORKSTREAM_CLOSED: true,
   QUEUE_FULL: true,
   BUSY: true,
   STALE_TURN: false,
@@ -72,5 +72,9 @@ export const isRetryable: Readonly<Record<CoreRefusal['code'], boolean>> = {
   ALREADY_DECIDED: false,
   ARGUMENTS_CHANGED: false,
 };
+
+/** True when the answer is kept under the command's key: it can be, and it stays that answer (D-60). */
+export const isRecorded = ({ code }: CoreRefusal): boolean =>
+  !isRetryable[code] && code !== 'KEY_REUSED' && code !== 'WORKSTREAM_NOT_FOUND';
 
 export const refuse = (facts: Facts<CoreRefusal>): CoreRefusal => ({ type: 'Rejected', ...facts });

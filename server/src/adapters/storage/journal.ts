@@ -81,15 +81,9 @@ export function createJournal(orm: Orm): Journal {
         return Math.max(0, Math.min(revision, rows[0]?.revision ?? 0));
       }),
 
-    findReceipt: (scope, ...keys) =>
+    findReceipt: (scope, key) =>
       available(async () => {
-        const row = await orm.em
-          .fork()
-          .findOne(
-            ReceiptRow,
-            { scope, key: { $in: [...keys] } },
-            { orderBy: { key: 'asc' }, disableIdentityMap: true },
-          );
+        const row = await orm.em.fork().findOne(ReceiptRow, { scope, key }, { disableIdentityMap: true });
         return row && { scope: row.scope, key: row.key, inputHash: row.inputHash, outcome: row.outcome };
       }),
   };

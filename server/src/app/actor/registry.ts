@@ -20,7 +20,12 @@ export type LoadRefusal =
   | { readonly type: 'Rejected'; readonly code: 'OWNER_LOST' }
   | { readonly type: 'Rejected'; readonly code: 'QUARANTINED'; readonly reason: string }
   | { readonly type: 'Rejected'; readonly code: 'SHUTTING_DOWN' }
-  | { readonly type: 'Rejected'; readonly code: 'STORAGE_UNAVAILABLE' };
+  | { readonly type: 'Rejected'; readonly code: 'STORAGE_UNAVAILABLE' }
+  /** The database refused what was accepted; nothing more is, until that is discarded (D-51). */
+  | { readonly type: 'Rejected'; readonly code: 'UNSAVED_CONFLICT' }
+  /** Accepted, not stored, and discarded before it was. */
+  | { readonly type: 'Rejected'; readonly code: 'DISCARDED' }
+  | { readonly type: 'Rejected'; readonly code: 'NOTHING_TO_DISCARD' };
 
 export type Loading = { readonly type: 'loaded'; readonly actor: Actor } | LoadRefusal;
 
@@ -29,6 +34,8 @@ export interface Registry {
   load(workstreamId: string): Promise<Loading>;
   /** Loads it, and again when that fails, until it runs or is quarantined: for turns nobody waits for (D-71). */
   recover(workstreamId: string): Promise<Loading>;
+  /** Drops what the loaded actor could not store and loads what is durable (D-51). */
+  discard(workstreamId: string): Promise<Loading>;
   /** The actor if it is loaded here. */
   peek(workstreamId: string): Actor | null;
   loaded(): readonly Actor[];
@@ -173,6 +180,11 @@ export function createRegistry(deps: RegistryDeps): Registry {
   return {
     load,
     recover,
+    discard(id) {
+      actors.get(id)?.depose('discarded');
+      actors.delete(id);
+      return load(id);
+    },
     peek: (id) => actors.get(id) ?? null,
     loaded: () => [...actors.values()],
     deposeAll() {
