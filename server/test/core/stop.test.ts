@@ -207,7 +207,7 @@ describe('a stop that is not confirmed within 10 s', () => {
     expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED', unconfirmed: [b] });
     expect(results(w)).toEqual(['CANCELED COMMITTED', 'CANCELED UNKNOWN']);
     // The end and its results are one batch: who comes next sees all of it or none (D-66).
-    expect(forced.entries.map((e) => e.kind)).toEqual(['TOOL', 'TOOL', 'TURN']);
+    expect(forced.entries.map((e) => e.kind)).toEqual(['TURN', 'TOOL', 'TOOL', 'TURN']);
     expect(shows(w)).toBe('IDLE');
   });
 
@@ -227,8 +227,9 @@ describe('a stop that is not confirmed within 10 s', () => {
     w.stopOverdue();
     const before = w.state;
     w.output(id, 'late output');
-    w.end(id, { content: 'late result' });
     expect(w.state).toEqual(before);
+    w.end(id, { content: 'late result' });
+    expect(w.state).toEqual({ ...before, orphans: [] });
 
     const again = working('shell');
     const orphan = callIds(again)[0]!;
@@ -239,7 +240,7 @@ describe('a stop that is not confirmed within 10 s', () => {
     const next = again.state;
     expect(shows(again)).toBe('THINKING');
     again.end(orphan, { content: 'late result' });
-    expect(again.state).toEqual(next);
+    expect(again.state).toEqual({ ...next, orphans: [] });
   });
 
   it('is not forced a second time, nor a turn that was not stopped', () => {

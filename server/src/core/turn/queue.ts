@@ -42,9 +42,10 @@ export const afterTurn = (queue: Queue): Queue => ({
   items: queue.items.map((item) => ({ ...item, delivery: 'QUEUE', turnId: null, afterStop: false })),
 });
 
+/** What was held waits no longer: the next message sent goes on with it (D-63), also while a retry runs. */
 export const enqueue = (queue: Queue, message: QueuedMessage): Queue => ({
-  ...queue,
   items: [...queue.items, message],
+  held: false,
 });
 
 /** Says what was sent to steer the live turn. */
