@@ -2,15 +2,12 @@
  * Owns: every operation this client sends. Does not own: how they travel (`transport.ts`), or when they are repeated
  * (`intent.ts`, `follow.ts`).
  */
-import {
-  cycleFields,
-  feedItemFields,
-  historyFields,
-  rejectionFields,
-  snapshotFields,
-  summaryFields,
-  tokenFields,
-} from './fragments.ts';
+import { feedItemFields } from './fragments/feed.ts';
+import { historyFields } from './fragments/journal.ts';
+import { rejectionFields } from './fragments/rejection.ts';
+import { tokenFields } from './fragments/token.ts';
+import { configurationFields, cycleFields, persistenceFields, queueFields } from './fragments/values.ts';
+import { snapshotFields, summaryFields } from './fragments/workstream.ts';
 import { graphql } from './graphql.ts';
 
 /** A workstream from one read at one revision: what a follower starts from, and the newest page of history beside it. */
@@ -68,10 +65,15 @@ export const statesSubscription = graphql(
             ...SummaryFields
           }
         }
+        ... on ServerPersistenceChanged {
+          persistence {
+            ...PersistenceFields
+          }
+        }
       }
     }
   `,
-  [summaryFields],
+  [summaryFields, persistenceFields],
 );
 
 /** Who asks, and what the server offers: all that does not change while a page is open. */
@@ -192,6 +194,132 @@ export const resumeQueue = graphql(
         ... on ResumeQueuePayload {
           durability
           turnId
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const editQueuedMessage = graphql(
+  `
+    mutation EditQueuedMessage($input: EditQueuedMessageInput!) {
+      result: editQueuedMessage(input: $input) {
+        __typename
+        ... on EditQueuedMessagePayload {
+          durability
+          queue {
+            ...QueueFields
+          }
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields, queueFields],
+);
+
+export const withdrawQueuedMessage = graphql(
+  `
+    mutation WithdrawQueuedMessage($input: WithdrawQueuedMessageInput!) {
+      result: withdrawQueuedMessage(input: $input) {
+        __typename
+        ... on WithdrawQueuedMessagePayload {
+          durability
+          queue {
+            ...QueueFields
+          }
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields, queueFields],
+);
+
+export const rewindWorkstream = graphql(
+  `
+    mutation RewindWorkstream($input: RewindWorkstreamInput!) {
+      result: rewindWorkstream(input: $input) {
+        __typename
+        ... on RewindWorkstreamPayload {
+          durability
+          revision
+          text
+          superseded
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const resendMessage = graphql(
+  `
+    mutation ResendMessage($input: ResendMessageInput!) {
+      result: resendMessage(input: $input) {
+        __typename
+        ... on ResendMessagePayload {
+          durability
+          disposition
+          messageId
+          turnId
+          revision
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const retryTurn = graphql(
+  `
+    mutation RetryTurn($input: RetryTurnInput!) {
+      result: retryTurn(input: $input) {
+        __typename
+        ... on RetryTurnPayload {
+          durability
+          disposition
+          messageId
+          turnId
+          revision
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const configureWorkstream = graphql(
+  `
+    mutation ConfigureWorkstream($input: ConfigureWorkstreamInput!) {
+      result: configureWorkstream(input: $input) {
+        __typename
+        ... on ConfigureWorkstreamPayload {
+          durability
+          configuration {
+            ...ConfigurationFields
+          }
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields, configurationFields],
+);
+
+export const discardUnsaved = graphql(
+  `
+    mutation DiscardUnsaved($input: DiscardUnsavedInput!) {
+      result: discardUnsaved(input: $input) {
+        __typename
+        ... on DiscardUnsavedPayload {
+          durability
+          discarded
         }
         ...RejectionFields
       }

@@ -43,6 +43,7 @@ export interface WorkstreamSummaryModel {
   readonly stopping: boolean;
   readonly model: string;
   readonly revision: number;
+  readonly persistence: Persistence['status'];
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -51,6 +52,8 @@ export interface WorkstreamSummaryModel {
 export type WorkstreamStateItem =
   | { readonly type: 'StatesSnapshot'; readonly workstreams: readonly WorkstreamSummaryModel[] }
   | { readonly type: 'StateChanged'; readonly workstream: WorkstreamSummaryModel }
+  /** How storing goes for the whole server: after each snapshot, and whenever it changes. */
+  | { readonly type: 'ServerPersistenceChanged'; readonly persistence: Persistence }
   | { readonly type: 'StatesHeartbeat'; readonly at: string };
 
 /** A page of history, oldest first, contiguous in revision, each entry once (D-53). */
@@ -94,7 +97,7 @@ export interface ModelModel {
 export interface ToolModel {
   readonly name: string;
   readonly description: string;
-  /** True: a person is asked before each call. */
+  /** True: it changes something, so a person is asked before each call as far as the mode wants it. */
   readonly asks: boolean;
 }
 

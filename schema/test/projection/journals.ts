@@ -97,7 +97,16 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
   fc.constantFrom<EntryBody>(
     open,
     { kind: 'LIFECYCLE', lifecycle: 'CLOSED' },
-    { kind: 'CONFIGURATION', configuration: { title: 'T', model: 'm', workspace: '/w' } },
+    {
+      kind: 'CONFIGURATION',
+      configuration: {
+        title: 'T',
+        model: 'm',
+        workspace: '/w',
+        approvalMode: 'TRUST_ALL',
+        approvalModeBy: ann,
+      },
+    },
     { kind: 'USER', text: 'hello', author: ann, source: 'MESSAGE' },
     { kind: 'SYSTEM', text: 'note', source: 'test' },
     { kind: 'CANCELLATION', text: 'part', reasoning: '', reason: 'STOPPED' },
@@ -122,7 +131,12 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
     .map(([status, id]) => asked(status, id)),
   fc.boolean().map((held): EntryBody => ({
     kind: 'QUEUE',
-    queue: { held, items: [{ id: 'q', text: 'later', author: ann, afterStop: false, at: 't' }] },
+    queue: {
+      held,
+      items: [
+        { id: 'q', text: 'later', author: ann, delivery: 'QUEUE', turnId: null, afterStop: false, at: 't' },
+      ],
+    },
   })),
 );
 
