@@ -14,10 +14,12 @@ import {
 } from 'schema/projection';
 import { flawOf } from '../../src/adapters/storage/commit-batch.ts';
 import type { Storage } from '../../src/adapters/storage/index.ts';
+import { entryRow } from '../../src/adapters/storage/rows.ts';
 import { commitKey } from '../../src/core/journal/entry.ts';
+import { receiptKey } from '../../src/core/journal/receipt.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
-import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
+import { failedLoadsBeforeQuarantine, receiptKeysLoaded, type Session } from '../../src/ports/ownership.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { TokenRow } from '../../src/ports/token-store.ts';
 
@@ -87,6 +89,8 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   const rows = new Map<string, Row>();
   const sessions = new Map<string, SessionRow>();
   const receipts = new Map<string, Receipt>();
+  /** Keys of commands on each workstream. */
+  const commandKeys = new Map<string, Set<string>>();
   const codes = new Map<string, { readonly expiresAt: number; readonly used: boolean }>();
   const tokens = new Map<string, Token>();
   const attempts: Batch[] = [];
@@ -165,16 +169,23 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       return { type: 'fenced' };
     const next = written(row, batch);
     if ('conflict' in next) return { type: 'conflict', message: next.conflict };
-    const firm = batch.receipts.filter((r) => !r.blind);
+    const firm = batch.receipts.filter((r) => !r.unchecked);
     const taken = firm.filter((r) => receipts.has(place(r.scope, r.key)));
     const same = firm.every((r) => receipts.get(place(r.scope, r.key))?.inputHash === r.inputHash);
     if (taken.length > 0 && !(batch.entries.length === 0 && same))
       return { type: 'conflict', message: 'A receipt of this batch is recorded already.' };
     rows.set(row.id, next);
-    for (const { blind, ...receipt } of batch.receipts)
-      if (!blind || !receipts.has(place(receipt.scope, receipt.key)))
+    for (const { unchecked, ...receipt } of batch.receipts)
+      if (!unchecked || !receipts.has(place(receipt.scope, receipt.key))) {
         receipts.set(place(receipt.scope, receipt.key), stored(receipt));
+        commandKeys.set(row.id, (commandKeys.get(row.id) ?? new Set()).add(receiptKey(receipt)));
+      }
     return { type: 'committed' };
+  }
+
+  function keysOf(id: string): ReadonlySet<string> | null {
+    const keys = new Set(commandKeys.get(id));
+    return keys.size > receiptKeysLoaded ? null : keys;
   }
 
   const page = <T>(all: readonly T[], from: number, first: number) => ({
@@ -214,6 +225,12 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             .filter((e) => e.revision > after && e.revision <= through)
             .slice(0, Math.max(0, limit)),
         ),
+      storedBytes: (id, { after, through }) =>
+        answer(() =>
+          (rows.get(id)?.entries ?? [])
+            .filter((e) => e.revision > after && e.revision <= through)
+            .reduce((sum, e) => sum + Buffer.byteLength(JSON.stringify(entryRow(id, e).payload)), 0),
+        ),
       epochAt: (id, revision) => answer(() => rows.get(id)?.entries[revision - 1]?.epoch ?? null),
       lastRevisionOf: (id, revision, epoch) =>
         answer(
@@ -221,15 +238,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
-      findReceipt: (scope, ...keys) =>
-        answer(() =>
-          stored(
-            keys
-              .toSorted()
-              .map((key) => receipts.get(place(scope, key)))
-              .find(Boolean) ?? null,
-          ),
-        ),
+      findReceipt: (scope, key) => answer(() => stored(receipts.get(place(scope, key)) ?? null)),
     },
 
     ownership: {
@@ -249,6 +258,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               epoch: row.epoch + 1,
               projection: stored(row.projection),
               conversation: stored(row.entries.filter((e) => isConversation(e.kind))),
+              receiptKeys: keysOf(id),
               previousHost: row.owner === null ? null : (sessions.get(row.owner)?.host ?? null),
               failedLoads: row.failedLoads,
               createdAt: row.createdAt,
