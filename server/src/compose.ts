@@ -10,7 +10,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Persistence } from 'schema/projection';
 import { systemClock } from './adapters/clock/index.ts';
 import {
   createModel,
@@ -26,6 +25,7 @@ import { createTools } from './adapters/tools/index.ts';
 import { createWorkspaces } from './adapters/workspaces/index.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { createHub } from './app/feed/hub.ts';
+import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
 import { createRecovery } from './app/rounds/recovery.ts';
 import { createServices } from './app/services/index.ts';
@@ -144,7 +144,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
         database,
         workspaceRoots: workspaces.roots,
         warnings,
-        persistence: worstOf(registry.loaded().map((actor) => actor.persistence())),
+        persistence: serverPersistence(registry),
       }),
   });
 
@@ -257,15 +257,3 @@ function stableNodeId(dataDir: string): string {
   writeFileSync(path, `${made}\n`);
   return made;
 }
-
-const severity: Readonly<Record<Persistence['status'], number>> = {
-  HEALTHY: 0,
-  PENDING: 1,
-  RETRYING: 2,
-  CONFLICT: 3,
-};
-
-const worstOf = (all: readonly Persistence[]): Persistence =>
-  all.reduce<Persistence>((worst, p) => (severity[p.status] > severity[worst.status] ? p : worst), {
-    status: 'HEALTHY',
-  });

@@ -100,7 +100,10 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       depose(reason);
       deps.onEnd(reason);
     },
-    onPersistence: (persistence) => publish({ type: 'PersistenceChanged', persistence }),
+    onPersistence(persistence) {
+      publish({ type: 'PersistenceChanged', persistence });
+      announce();
+    },
   });
 
   const performer = createPerformer({
@@ -169,8 +172,9 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       id: state.workstreamId,
       projection: state.projection,
       createdAt: loaded.createdAt,
+      persistence: lane.persistence().status,
     });
-    const shown = `${summary.state}|${summary.stopping}|${summary.title}|${summary.model}`;
+    const shown = `${summary.state}|${summary.stopping}|${summary.persistence}|${summary.title}|${summary.model}`;
     if (shown === announced) return;
     announced = shown;
     hub.announce(summary);
