@@ -23,6 +23,7 @@ import {
   turn,
   type Made,
 } from '../adapters/storage/fixtures.ts';
+import { searchContract } from './search.ts';
 
 export interface Opened {
   readonly storage: Storage;
@@ -49,6 +50,8 @@ export function storageContract(open: () => Promise<Opened>): void {
     return after(made, batch);
   }
 
+
+  searchContract(() => ({ storage, session }));
 
   describe('The journal', () => {
     it('keeps a batch whole and gives it back as it was (D-3)', async () => {

@@ -5,7 +5,7 @@
  * Invariants: values go in and out through JSON, as jsonb gives them back; every call answers in a later turn of the
  * event loop, as a database does.
  */
-import { isConversation, isSettled, isStopping, type Entry } from 'schema/projection';
+import { isConversation, isSettled, isStopping, isSuperseded, type Entry } from 'schema/projection';
 import {
   emptyProjection,
   type ApprovalCycle,
@@ -16,6 +16,8 @@ import { flawOf } from '../../src/adapters/storage/commit-batch.ts';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import { entryRow } from '../../src/adapters/storage/rows.ts';
 import { commitKey } from '../../src/core/journal/entry.ts';
+import { endsWith, snippetOf, type SearchQuery, type Term } from '../../src/core/journal/search-query.ts';
+import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 import { receiptKey } from '../../src/core/journal/receipt.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
@@ -352,6 +354,33 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
         ),
     },
 
+    search: {
+      find: (query, { workstreamId, first, after }) =>
+        answer(() => {
+          const all = visible()
+            .filter((row) => workstreamId === null || row.id === workstreamId)
+            .flatMap((row) =>
+              row.entries.map((entry) => ({
+                workstreamId: row.id,
+                title: row.projection.configuration.title,
+                entry: stored(entry),
+                superseded: isSuperseded(row.projection, entry.revision),
+                text: searchText(entry),
+              })),
+            )
+            .filter(({ text }) => text !== null && matches(text, query))
+            .toSorted((a, b) => (isBefore(a, b) ? 1 : -1));
+          const from =
+            after === null ? 0 : all.filter((found) => !isBefore(found, { ...after, entry: after })).length;
+          const { items, hasNext } = page(all, from, first);
+          return {
+            type: 'found',
+            items: items.map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
+            hasNext,
+          };
+        }),
+    },
+
     reservations: {
       reserve: ({ id, incarnation, sessionId }) =>
         answer(() => {
@@ -494,6 +523,25 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     tokens.set(id, { ...token, revoked: false });
     return tokenRow({ ...token, revoked: false });
   }
+}
+
+/** As the database finds it, but for phrases in very long texts (`search-vector.ts`). */
+function matches(text: string, { wanted, unwanted }: SearchQuery): boolean {
+  const words = [...wordsOf(text)];
+  const has = (term: Term): boolean => words.some((_, i) => endsWith(words.slice(0, i + 1), term));
+  return wanted.every(has) && !unwanted.some(has);
+}
+
+interface Placed {
+  readonly workstreamId: string;
+  readonly entry: { readonly at: string; readonly revision: number };
+}
+
+/** True when `a` stands behind `b`, where the newest comes first. */
+function isBefore(a: Placed, b: Placed): boolean {
+  if (a.entry.at !== b.entry.at) return a.entry.at < b.entry.at;
+  if (a.workstreamId !== b.workstreamId) return a.workstreamId < b.workstreamId;
+  return a.entry.revision < b.entry.revision;
 }
 
 const key = (cycle: ApprovalCycle): string => `${cycle.openedAt} ${cycle.id}`;
