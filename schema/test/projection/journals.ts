@@ -66,6 +66,7 @@ export const ended = (callId: string): EntryBody => ({
   name: 'tool',
   result: ok,
 });
+export const rewound = (after: number): EntryBody => ({ kind: 'REWIND', after, reason: 'REWIND', by: ann });
 export const answered = (callId: string): EntryBody => ({ kind: 'TOOL', callId, name: 'tool', ...ok });
 
 const cycle = (status: ApprovalCycle['status'], ...callIds: readonly string[]): ApprovalCycle => ({
@@ -122,6 +123,9 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
       settled('CANCELED'),
     )
     .map((turn): EntryBody => ({ kind: 'TURN', turn })),
+  fc
+    .tuple(fc.nat(40), fc.constantFrom('REWIND' as const, 'RETRY' as const, 'EDIT' as const))
+    .map(([after, reason]): EntryBody => ({ kind: 'REWIND', after, reason, by: ann })),
   fc.uniqueArray(callId).map((ids) => said(...ids)),
   callId.map(started),
   callId.map(ended),
@@ -143,4 +147,8 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
 /** A random journal: revisions 1..n. */
 export const anyJournal: fc.Arbitrary<readonly Entry[]> = fc
   .array(anyBody, { maxLength: 40, size: 'max' })
-  .map((bodies) => journalOf(...bodies));
+  .map((bodies) => journalOf(...bodies))
+  // A rewind goes back, never forward.
+  .map((journal) =>
+    journal.map((e) => (e.kind === 'REWIND' ? { ...e, after: Math.min(e.after, e.revision - 1) } : e)),
+  );
