@@ -76,7 +76,8 @@ function stepCommand(draft: StepDraft, input: Extract<Input, { type: 'command' }
   const result = runCommand(draft, input.by, input.command);
   if (result.type === 'refused') {
     const refusal = storable(result.refusal);
-    return isRecorded(refusal)
+    // One that nobody could check may have been accepted in an earlier epoch: it is not refused for good.
+    return isRecorded(refusal) && !input.key.unchecked
       ? close(record(draft, input.key, refusal), replyOf(refusal, draft.state.batches + 1))
       : close(draft, { type: 'refused', refusal, batch: null });
   }
