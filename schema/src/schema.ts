@@ -28,6 +28,7 @@ import './types/turn.ts';
 import './types/approval-cycle.ts';
 import './types/model.ts';
 import './types/tool.ts';
+import './types/search.ts';
 import './types/server.ts';
 import './types/token.ts';
 import './types/feed-item.ts';

@@ -11,6 +11,8 @@ import type {
   ModelModel,
   Page,
   PageRange,
+  SearchHitModel,
+  SearchPlace,
   ServerModel,
   TokenChunkModel,
   TokenModel,
@@ -229,6 +231,22 @@ export interface RevokeToken {
 export type RevokeTokenOutcome =
   (Accepted & { readonly token: TokenModel }) | TokenNotFound | KeyReused | StorageUnavailable;
 
+export interface FindEntries {
+  readonly text: string;
+  /** Null: in all of them. Unknown: nothing is found. */
+  readonly workstreamId: string | null;
+  /** 1 to 200. */
+  readonly first: number;
+  /** The last one seen; null: from the newest. */
+  readonly after: SearchPlace | null;
+}
+export type FindEntriesOutcome =
+  | { readonly type: 'Found'; readonly items: readonly SearchHitModel[]; readonly hasNext: boolean }
+  /** The text can find nothing: it has no word, or is too long. One sentence for a person. */
+  | { readonly type: 'Invalid'; readonly message: string }
+  /** It took longer than a search may. */
+  | { readonly type: 'TooBroad'; readonly message: string };
+
 export interface Services {
   readonly workstreams: {
     get(id: string): Promise<WorkstreamModel | null>;
@@ -242,6 +260,10 @@ export interface Services {
   readonly history: {
     /** Null when there is no such workstream. Fails when the durable prefix cannot be read (D-53). */
     page(workstreamId: string, range: HistoryRange): Promise<HistoryPage | null>;
+  };
+  readonly search: {
+    /** Durable entries only, newest first. Rejects when the database is away. */
+    find(asked: FindEntries): Promise<FindEntriesOutcome>;
   };
   readonly feed: {
     /** See D-54, D-55; `after` null starts at the head. Ends when `signal` aborts or after Ended. */

@@ -135,6 +135,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     journal: storage.journal,
     catalog: storage.catalog,
     reservations: storage.reservations,
+    search: storage.search,
     sessionId: session.id,
     isStopping: () => stopping,
     serverInfo: () =>

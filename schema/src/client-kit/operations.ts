@@ -39,6 +39,63 @@ export const olderQuery = graphql(
   [historyFields],
 );
 
+/** One page of what was found, newest first. */
+export const searchQuery = graphql(`
+  query Search($text: String!, $workstreamId: ID, $first: Int!, $after: String) {
+    search(text: $text, workstreamId: $workstreamId, first: $first, after: $after) {
+      edges {
+        node {
+          workstreamId
+          title
+          superseded
+          historyCursor
+          snippet {
+            text
+            hit
+          }
+          entry {
+            __typename
+            entryId
+            revision
+            at
+            ... on ToolEntry {
+              name
+            }
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`);
+
+/** The entries around a place of history, to jump to what was found: `before` older ones, then `after` newer ones. */
+export const aroundQuery = graphql(
+  `
+    query Around($id: ID!, $place: String!, $before: Int!, $after: Int!) {
+      workstream(id: $id) {
+        older: history(last: $before, before: $place) {
+          ...HistoryFields
+        }
+        newer: history(first: $after, after: $place) {
+          edges {
+            cursor
+          }
+          pageInfo {
+            hasNextPage
+            endCursor
+          }
+          ...HistoryFields
+        }
+      }
+    }
+  `,
+  [historyFields],
+);
+
 export const feedSubscription = graphql(
   `
     subscription Feed($id: ID!, $after: FeedCursor) {

@@ -85,6 +85,29 @@ export interface PageRange {
   readonly after: string | null;
 }
 
+/** Where a found entry stands among all that can be found: newest first by its time, then by the other two. */
+export interface SearchPlace {
+  /** ISO 8601, milliseconds. */
+  readonly at: string;
+  readonly workstreamId: string;
+  readonly revision: number;
+}
+
+/** A piece of plain text; `hit` when it is what was searched for. */
+export interface SnippetSegment {
+  readonly text: string;
+  readonly hit: boolean;
+}
+
+export interface SearchHitModel {
+  readonly workstreamId: string;
+  /** Of the workstream. */
+  readonly title: string;
+  readonly entry: Entry;
+  readonly superseded: boolean;
+  readonly snippet: readonly SnippetSegment[];
+}
+
 export interface ModelModel {
   readonly alias: string;
   /** What serves it, for people: the endpoint's host and the model's name there, or "built in". */

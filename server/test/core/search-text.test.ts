@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from 'schema/projection';
-import { endsWith, maxQueryLength, readQuery, snippetOf } from '../../src/core/journal/search-query.ts';
+import { endsAt, maxQueryLength, readQuery, snippetOf } from '../../src/core/journal/search-query.ts';
 import { cutToBytes, maxSearchBytes, searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 
 const words = (text: string): readonly string[] => [...wordsOf(text)].map((word) => word.text);
@@ -169,11 +169,11 @@ describe('A search', () => {
       const read = readQuery(query);
       if (read.type === 'invalid') return true;
       const all = [...wordsOf(text)];
-      return read.query.wanted.every((term) => all.some((_, i) => endsWith(all.slice(0, i + 1), term)));
+      return read.query.wanted.every((term) => all.some((_, i) => endsAt(all, i + 1, term)));
     };
     fc.assert(
       fc.property(anyText, fc.nat(), fc.nat(), (pieces, a, b) => {
-        const text = pieces.join('').replaceAll(/["\-]/gu, ' ');
+        const text = pieces.join('').replaceAll(/["-]/gu, ' ');
         const found = [...wordsOf(text)];
         if (found.length === 0) return;
         const [from, to] = [found[a % found.length]!, found[b % found.length]!].toSorted(
@@ -204,6 +204,7 @@ describe('A snippet', () => {
     );
     expect(marked('データベース検索と検索', '検索')).toBe('データベース[検索]と[検索]');
     expect(marked('東京都', '東京都')).toBe('[東京都]');
+    expect(marked('全文搜索', '全文 文搜')).toBe('[全文搜]索');
     expect(marked('see foo_bar.baz()', 'foo_b')).toBe('see [foo_bar].baz()');
   });
 

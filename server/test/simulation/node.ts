@@ -133,6 +133,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       journal,
       catalog,
       reservations,
+      search: storage.search,
       sessionId: session.id,
       isStopping: () => stopping,
       serverInfo: () => Promise.reject(new Error('not asked here')),

@@ -235,7 +235,9 @@ export function createFakeServices() {
       },
     },
     search: {
-      find: ({ text, workstreamId, first }) => {
+      find: (asked) => {
+        const { text, workstreamId, first } = asked;
+        calls.push({ verb: 'search', by: viewer('none'), input: asked });
         if (text === '') return read({ type: 'Invalid', message: 'Name at least one word to find.' });
         if (text === 'a') return read({ type: 'TooBroad', message: 'Narrow it.' });
         const items = [...workstreams.values()]

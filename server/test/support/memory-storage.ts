@@ -16,7 +16,7 @@ import { flawOf } from '../../src/adapters/storage/commit-batch.ts';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import { entryRow } from '../../src/adapters/storage/rows.ts';
 import { commitKey } from '../../src/core/journal/entry.ts';
-import { endsWith, snippetOf, type SearchQuery, type Term } from '../../src/core/journal/search-query.ts';
+import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/journal/search-query.ts';
 import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 import { receiptKey } from '../../src/core/journal/receipt.ts';
 import type { Clock } from '../../src/ports/clock.ts';

@@ -4,6 +4,7 @@
 import type { ServerModel, ToolModel } from 'schema/model';
 import type { Services } from 'schema/services';
 import { rule } from '../../core/approvals/policy.ts';
+import type { Search } from '../../ports/search.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { follow, type FeedDeps } from '../feed/follow.ts';
 import { current, states } from '../feed/states.ts';
@@ -24,11 +25,13 @@ import {
 import { createWorkstream, type CreateDeps } from './create.ts';
 import { discardUnsaved } from './discard.ts';
 import { historyPage } from './history.ts';
+import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface ServicesDeps extends FeedDeps, CreateDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
+  readonly search: Search;
   serverInfo(): Promise<ServerModel>;
 }
 
@@ -52,6 +55,7 @@ export function createServices(deps: ServicesDeps): Services {
       discardUnsaved: (by, input) => discardUnsaved(deps, by, input),
     },
     history: { page: (id, range) => historyPage(deps, id, range) },
+    search: { find: (asked) => findEntries(deps, asked) },
     feed: {
       follow: (id, after, signal) => follow(deps, id, after, signal),
       tokens: (id, signal) => tokenChunks(deps, id, signal),

@@ -52,7 +52,7 @@ export function readQuery(text: string): ReadQuery {
 const invalid = (problem: string): ReadQuery => ({ type: 'invalid', problem });
 
 /** A minus in front (`--force` is no such thing), then a phrase, which may lack its end, or what has no space in it. */
-const pieces = /((?<!\S)-(?![\-\s]))?(?:"([^"]*)"?|([^\s"]+))/gu;
+const pieces = /((?<!\S)-(?![-\s]))?(?:"([^"]*)"?|([^\s"]+))/gu;
 
 function termOf(words: readonly Word[], byBeginning: boolean): Term | null {
   const last = words.at(-1);
@@ -88,7 +88,7 @@ export function snippetOf(text: string, { wanted }: SearchQuery): readonly Snipp
     seen.push(word);
     for (const term of wanted) {
       const first = seen.at(-term.words.length);
-      if (!first || !endsWith(seen, term)) continue;
+      if (!first || !endsAt(seen, seen.length, term)) continue;
       hits.push({ start: first.start, end: word.end });
       through = Math.min(through, first.start + shownAfter);
     }
@@ -98,9 +98,9 @@ export function snippetOf(text: string, { wanted }: SearchQuery): readonly Snipp
   return segments(text, from, to, hits);
 }
 
-/** Whether the last of these words are those of the term. */
-export function endsWith(seen: readonly Word[], { words, prefix }: Term): boolean {
-  const from = seen.length - words.length;
+/** Whether the words before the place `end` are those of the term. */
+export function endsAt(seen: readonly Word[], end: number, { words, prefix }: Term): boolean {
+  const from = end - words.length;
   return (
     from >= 0 &&
     words.every((wanted, i) => {

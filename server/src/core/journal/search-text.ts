@@ -58,8 +58,7 @@ export function* wordsOf(text: string): Generator<Word, void> {
       continue;
     }
     const folded = fold(run);
-    // A form that is folded into more or fewer letters has no place for each of them.
-    const exact = folded.length === run.length;
+    const exact = keepsPlaces(run, folded);
     for (const { 0: part, 1: unspaced, index } of folded.matchAll(parts)) {
       const at = (from: number, to: number) =>
         exact ? { start: start + from, end: start + to } : { start, end };
@@ -90,7 +89,7 @@ const parts =
   /([[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]&&[\p{L}\p{N}\p{M}]]+)|[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]]+/gv;
 const isAscii = /^[0-9A-Za-z]*$/u;
 /** Accents of Latin, Greek and Cyrillic; points of Hebrew and Arabic; the Arabic stretch. */
-const optionalMarks = /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/gu;
+const optionalMarks = /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]|\u0640/gu;
 
 const fold = (run: string): string =>
   run
@@ -101,6 +100,11 @@ const fold = (run: string): string =>
     .toLowerCase()
     .replaceAll('ς', 'σ')
     .normalize('NFKC');
+
+/** Whether each letter is folded into one of its size. If not, there is no place in the text for each of them. */
+const keepsPlaces = (run: string, folded: string): boolean =>
+  // Only what is cut apart or taken out makes a text shorter; without that, what did not grow as a whole grew nowhere.
+  folded.length === run.length && run.search(optionalMarks) === -1 && run.normalize('NFKC') === run;
 
 const unitsAt = (text: string, index: number): number => (text.codePointAt(index)! > 0xffff ? 2 : 1);
 

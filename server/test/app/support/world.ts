@@ -135,6 +135,7 @@ export async function createWorld(
     journal,
     catalog,
     reservations,
+    search: storage.search,
     sessionId,
     isStopping: options.isStopping ?? (() => false),
     serverInfo: () => Promise.reject(new Error('not asked here')),
