@@ -71,7 +71,8 @@ function stepCommand(draft: StepDraft, input: Extract<Input, { type: 'command' }
       draft,
       known.inputHash === input.key.inputHash
         ? replyOf(known.outcome, known.batch)
-        : { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }), batch: null },
+        : // What it was used for may be lost with its batch; the key is free again then.
+          { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }), batch: known.batch },
     );
   const result = runCommand(draft, input.by, input.command);
   if (result.type === 'refused') {

@@ -34,6 +34,17 @@ describe('a command under a key', () => {
     expect(said(w)).toEqual(['hello']);
   });
 
+  it('is called reused only once what it was used for is durable, for until then that may be lost (broke: a stale owner refused for good what was recorded)', () => {
+    const w = createWorld();
+    const { batch } = send(w);
+    expect(send(w, { inputHash: 'bye' }, 'bye').reply).toMatchObject({
+      refusal: { code: 'KEY_REUSED' },
+      batch,
+    });
+    w.crash();
+    expect(send(w, { inputHash: 'bye' }, 'bye').reply?.type).toBe('accepted');
+  });
+
   it('is another command for another principal', () => {
     const w = createWorld();
     send(w);
