@@ -244,7 +244,7 @@ async function resultOf(
     `mutation ($input: ${input}) { result: ${verb}(input: $input) {
        __typename ... on Rejection { code message retryable } ... on ${type} { ${fields} } } }`,
   );
-  const answer = await transport.request<{ readonly result: unknown }, object>(document as never, {
+  const answer = await transport.request<{ readonly result: unknown }, object>(document, {
     input: { ...where, ...rest },
   });
   return answer.ok ? answer.data.result : answer.failure;
