@@ -72,7 +72,7 @@ export const searchQuery = graphql(`
   }
 `);
 
-/** The entries around a place of history, to jump to what was found: `before` older ones, then `after` newer ones. */
+/** The entries around a place of history, to jump to what was found: `before` older ones, `after` newer ones. Two hundred of each are refused as too much. */
 export const aroundQuery = graphql(
   `
     query Around($id: ID!, $place: String!, $before: Int!, $after: Int!) {

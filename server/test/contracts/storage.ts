@@ -50,7 +50,6 @@ export function storageContract(open: () => Promise<Opened>): void {
     return after(made, batch);
   }
 
-
   searchContract(() => ({ storage, session }));
 
   describe('The journal', () => {

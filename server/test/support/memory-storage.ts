@@ -528,7 +528,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
 /** As the database finds it, but for phrases in very long texts (`search-vector.ts`). */
 function matches(text: string, { wanted, unwanted }: SearchQuery): boolean {
   const words = [...wordsOf(text)];
-  const has = (term: Term): boolean => words.some((_, i) => endsWith(words.slice(0, i + 1), term));
+  const has = (term: Term): boolean => words.some((_, i) => endsAt(words, i + 1, term));
   return wanted.every(has) && !unwanted.some(has);
 }
 
