@@ -55,6 +55,11 @@ describe('Creating', () => {
     expect(row.owner).toBeNull();
   });
 
+  it.each(['', ' ', '\u200b\ufeff\0'])('calls it something when the title is blank (%j)', async (title) => {
+    const row = await stored(await create({ title }));
+    expect(row.projection.configuration.title).toBe('New workstream');
+  });
+
   it('takes the title, model and folder that were asked for', async () => {
     const row = await stored(
       await create({ title: '  Mine \0 ', model: 'other', workspace: join(folder, 'allowed', 'project') }),

@@ -77,7 +77,8 @@ it('what is changed is another message, and what stands before it is not', () =>
 });
 
 it('says why a text cannot be sent', () => {
-  expect(unsendable(' \n')).toBe('Write something first.');
+  for (const text of ['', ' \n', '\u200b\u2060 \u3164'])
+    expect(unsendable(text)).toBe('Write something first.');
   expect(unsendable('ü'.repeat(500_001))).toMatch(/1 MB/);
   expect(unsendable('ü'.repeat(500_000))).toBeNull();
 });

@@ -3,6 +3,7 @@
  * command, then its answer.
  */
 import type { Viewer } from 'schema/model';
+import { isBlank } from 'schema/projection';
 import type {
   DecideApproval,
   DecideApprovalOutcome,
@@ -75,7 +76,8 @@ const invalid = (field: string, problem: string) =>
   refusalView<'INVALID_INPUT'>({ type: 'Rejected', code: 'INVALID_INPUT', field, problem } as const);
 
 function textProblem(text: string): string | null {
-  if (text.trim() === '') return 'Write something first: an empty message cannot be sent.';
+  if (isBlank(text))
+    return 'Write something first: a message with nothing in it that can be seen is not sent.';
   const bytes = Buffer.byteLength(text);
   return bytes > maxTextBytes
     ? `The message has ${bytes} bytes; at most ${maxTextBytes} can be sent. Put the rest in a file of the workspace.`

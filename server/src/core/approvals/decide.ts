@@ -2,7 +2,13 @@
  * Owns: a person's decision on one call (D-64). The first wins under any race; what runs is hash-equal to what was
  * approved (I39, I40); a message, a steer or a stop never implies yes (I41).
  */
-import { openCycles, type ApprovalCycle, type ApprovalDecision, type Author } from 'schema/projection';
+import {
+  isBlank,
+  openCycles,
+  type ApprovalCycle,
+  type ApprovalDecision,
+  type Author,
+} from 'schema/projection';
 import type { Command } from '../inputs.ts';
 import { refuse, type CoreRefusal } from '../refusals.ts';
 import { admit, type StepDraft } from '../step-draft.ts';
@@ -29,7 +35,7 @@ export function decideApproval(
     verdict: command.verdict,
     source: 'PERSON',
     by,
-    feedback: command.feedback === '' ? null : command.feedback,
+    feedback: command.feedback === null || isBlank(command.feedback) ? null : command.feedback,
     at: draft.at,
   };
   const items = cycle.items.map((i) => (i === item ? { ...i, decision } : i));
