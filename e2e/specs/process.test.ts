@@ -13,7 +13,7 @@ import {
 } from '../../server/test/support/scripted-provider.ts';
 import { brokenLaws, ofKind } from '../support/journal-laws.ts';
 import { openSocket } from '../support/socket.ts';
-import { signal } from '../support/process.ts';
+import { signal, within } from '../support/process.ts';
 import {
   embeddedServerOf,
   makePlace,
@@ -214,6 +214,16 @@ describe('when its database server is killed in mid-turn', () => {
 });
 
 describe('refuses to start', () => {
+  for (const data of process.platform === 'linux' ? ['/proc/weir', '/proc', '/etc/hostname'] : [])
+    it(`on ${data}, where no data folder can be, at once and with one sentence that says what to do (broke: it span for ever)`, async () => {
+      const weir = spawnWeir(newPlace(), { env: { WEIR_DATA: data } });
+      cleanup.push(() => weir.kill('SIGKILL'));
+      expect(await within(20_000, () => 'the refusal', weir.exited)).toEqual({ code: 1, signal: null });
+      expect(weir.output().trim().split('\n')).toEqual([
+        expect.stringMatching(/data folder \/.*Set WEIR_DATA to a folder that this user may write\.$/),
+      ]);
+    });
+
   it('as a second server on a data folder, while the first goes on unharmed', async () => {
     const provider = await provide();
     provider.script([{ stream: ['Still ', { gate: 'half' }, 'here.'] }]);

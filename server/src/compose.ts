@@ -6,7 +6,7 @@
  * Stop: refuse new work → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
  * close the database. Live turns carry on at the next start.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ import {
 } from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
 import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts';
-import { openStorage } from './adapters/storage/index.ts';
+import { makeFolder, openStorage } from './adapters/storage/index.ts';
 import { createLog } from './adapters/telemetry/index.ts';
 import { createTools } from './adapters/tools/index.ts';
 import { createWorkspaces } from './adapters/workspaces/index.ts';
@@ -63,13 +63,9 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const clock = systemClock;
   const ids = systemIds;
   try {
-    mkdirSync(config.dataDir, { recursive: true });
+    makeFolder(config.dataDir);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return {
-      type: 'refused',
-      message: `The data folder ${config.dataDir} cannot be made (${code ?? String(error)}). Set WEIR_DATA to a folder that this user may write.`,
-    };
+    return unusable(config.dataDir, error);
   }
 
   const opened = await openStorage({
@@ -80,7 +76,13 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const { storage } = opened;
 
   const host = hostname();
-  const nodeId = config.node ?? stableNodeId(config.dataDir);
+  let nodeId: string;
+  try {
+    nodeId = config.node ?? stableNodeId(config.dataDir);
+  } catch (error) {
+    await storage.close();
+    return unusable(config.dataDir, error);
+  }
   const begun = await storage.sessions.begin(nodeId, host).catch(async (error: unknown) => {
     await storage.close();
     throw error;
@@ -243,6 +245,11 @@ function warningsOf(config: Config): readonly string[] {
     );
   return warnings;
 }
+
+const unusable = (dataDir: string, error: unknown): StartOutcome => ({
+  type: 'refused',
+  message: `The data folder ${dataDir} cannot be used (${(error as NodeJS.ErrnoException).code ?? String(error)}). Set WEIR_DATA to a folder that this user may write.`,
+});
 
 /** Made once; a data folder is one node for ever. */
 function stableNodeId(dataDir: string): string {

@@ -16,6 +16,8 @@ import { createReservations } from './reservations.ts';
 import { createSessions } from './sessions.ts';
 import { createTokenStore } from './token-store.ts';
 
+export { makeFolder } from './embedded/place.ts';
+
 export interface Storage {
   readonly journal: Journal;
   readonly sessions: Sessions;

@@ -320,5 +320,9 @@ describe('The embedded database', () => {
 
   it('in a place that cannot be written is refused', async () => {
     expect(await openHere('/proc/weir')).toMatchObject({ type: 'refused' });
+    expect(await openHere('/proc')).toEqual({
+      type: 'refused',
+      message: containing('Set WEIR_DATA to a folder that this user may write.'),
+    });
   });
 });
