@@ -44,8 +44,8 @@ export interface RunningServer {
   readonly model: string;
   /** Stops in order, within 10 s; again does no harm. */
   stop(): Promise<void>;
-  /** Resolves when this process may not go on: its session was lost. */
-  readonly lost: Promise<void>;
+  /** Resolves when this process may not go on, with a sentence for a person: why, and what to do. */
+  readonly lost: Promise<string>;
 }
 
 export type StartOutcome =
@@ -68,9 +68,12 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     return unusable(config.dataDir, error);
   }
 
+  let lose = (_why: string): void => undefined;
+  const lost = new Promise<string>((resolve) => (lose = resolve));
   const opened = await openStorage({
     ...(config.databaseUrl === null ? { dataDir: config.dataDir } : { databaseUrl: config.databaseUrl }),
     progress: tell,
+    onGone: lose,
   });
   if (opened.type === 'refused') return opened;
   const { storage } = opened;
@@ -150,8 +153,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
       }),
   });
 
-  let lose = (): void => undefined;
-  const lost = new Promise<void>((resolve) => (lose = resolve));
+  void lost.then(() => registry.deposeAll());
   const heartbeat = createHeartbeat({
     session,
     clock,
@@ -159,7 +161,9 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     canBeTakenOver: !storage.exclusive,
     onLost() {
       registry.deposeAll();
-      lose();
+      lose(
+        'This server lost its session: another one took over, or the database was away too long. Start it again.',
+      );
     },
   });
 
