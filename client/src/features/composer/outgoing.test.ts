@@ -41,14 +41,19 @@ it('keeps what is unsent of each workstream, and nothing once all is sent', () =
   expect(keptIn(store)).toEqual(['1']);
 });
 
-it.each(['', 'draft', 'null', '{}', '{"text":"x","sending":[{}],"returned":[]}', '[]'])(
-  'takes nothing from what it did not write: %j',
-  (kept) => {
-    const store = storage();
-    store.setItem('weir.composer.1', kept);
-    expect(read(store, '1')).toEqual(nothing);
-  },
-);
+it.each([
+  '',
+  'draft',
+  'null',
+  '{}',
+  '{"text":"x","sending":[{}],"returned":[]}',
+  '{"text":"x","sending":[{"key":"k","text":"t","author":null}],"returned":[]}',
+  '[]',
+])('takes nothing from what it did not write: %j', (kept) => {
+  const store = storage();
+  store.setItem('weir.composer.1', kept);
+  expect(read(store, '1')).toEqual(nothing);
+});
 
 it('a full storage loses no text that is being written', () => {
   const full = {

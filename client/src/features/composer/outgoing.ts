@@ -12,8 +12,8 @@ import { isBlank } from 'schema/projection';
 export interface Message {
   readonly key: string;
   readonly text: string;
-  /** Id of the token it was written under; null when that was not known. */
-  readonly author: string | null;
+  /** Fingerprint of the token it was written under. */
+  readonly author: string;
 }
 
 export interface Outgoing {
@@ -47,11 +47,7 @@ export function split(
 }
 
 /** Takes everything out of the field, to be sent behind what is under way already. */
-export function taken(
-  { text, sending, returned }: Outgoing,
-  newKey: () => string,
-  author: string | null,
-): Outgoing {
+export function taken({ text, sending, returned }: Outgoing, newKey: () => string, author: string): Outgoing {
   const { same, rest } = split(text, returned);
   const again = same.map((message) => ({ ...message, author }));
   const written = rest === '' ? [] : [{ key: newKey(), text: rest, author }];
@@ -109,7 +105,7 @@ const isMessages = (value: unknown): boolean =>
       isRecord(message) &&
       typeof message['key'] === 'string' &&
       typeof message['text'] === 'string' &&
-      (message['author'] === null || typeof message['author'] === 'string'),
+      typeof message['author'] === 'string',
   );
 
 const isOutgoing = (value: unknown): value is Outgoing =>
