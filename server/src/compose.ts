@@ -12,12 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Persistence } from 'schema/projection';
 import { systemClock } from './adapters/clock/index.ts';
-import {
-  createModel,
-  findLocalEndpoint,
-  findModelAt,
-  type DiscoveredEndpoint,
-} from './adapters/model/index.ts';
+import { chooseModel, createModel, type DiscoveredEndpoint } from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
 import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts';
 import { makeFolder, openStorage } from './adapters/storage/index.ts';
@@ -40,6 +35,8 @@ export interface RunningServer {
   issueLink(): Promise<string>;
   /** Things an operator should know. */
   readonly warnings: readonly string[];
+  /** One more, or null, once the model endpoint that is set was asked; nobody waits for it. Never rejects. */
+  readonly laterWarning: Promise<string | null>;
   /** What serves the default model, for people. */
   readonly model: string;
   /** Stops in order, within 10 s; again does no harm. */
@@ -99,8 +96,9 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   }
   const { session } = begun;
 
-  const discovered = await discover(config);
-  const model = createModel({ clock, log, config: await named(config.model), discovered });
+  const chosen = await chooseModel({ clock }, config.model);
+  const { discovered } = chosen;
+  const model = createModel({ clock, log, config: chosen.config, discovered });
   const processes = createProcesses({ clock });
   const tools = createTools({ processes });
   const hub = createHub();
@@ -123,7 +121,9 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     random: Math.random,
   });
   const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
-  const warnings = warningsOf(config);
+  const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
+  const known = [...warnings];
+  void chosen.checked.then((warning) => warning !== null && known.push(warning));
   const database = await storage.describe();
   let stopping = false;
   const services = createServices({
@@ -148,7 +148,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
         node: nodeId,
         database,
         workspaceRoots: workspaces.roots,
-        warnings,
+        warnings: [...known],
         persistence: worstOf(registry.loaded().map((actor) => actor.persistence())),
       }),
   });
@@ -200,6 +200,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
       url: http.url,
       issueLink: async () => `${http.url}/#code=${await tokens.issueCode()}`,
       warnings,
+      laterWarning: chosen.checked,
       model: describeModel(model.list(), discovered),
       lost,
       stop: () =>
@@ -214,19 +215,6 @@ export async function start(config: Config, tell: (line: string) => void): Promi
         })()),
     },
   };
-}
-
-/** Looked for only when no endpoint is set. */
-const discover = (config: Config): Promise<DiscoveredEndpoint | null> =>
-  config.model.apiKey === undefined && config.model.baseUrl === undefined
-    ? findLocalEndpoint({ clock: systemClock }, { preferredModel: config.model.model })
-    : Promise.resolve(null);
-
-/** Without WEIR_MODEL the endpoint is asked what it has; one that does not say is asked for its default. */
-async function named(model: Config['model']): Promise<Config['model']> {
-  if (model.baseUrl === undefined || model.model !== undefined) return model;
-  const found = await findModelAt({ clock: systemClock }, { baseUrl: model.baseUrl, apiKey: model.apiKey });
-  return { ...model, model: found ?? undefined };
 }
 
 function describeModel(

@@ -77,4 +77,6 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
   print('Weir is running. Open this link to sign in (it works once):');
   print(`  ${link}`);
   print('Ctrl-C stops it; everything is kept.');
+  const later = await server.laterWarning;
+  if (later !== null && !stopping) print(`Warning: ${later}`);
 }

@@ -99,6 +99,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   });
 
   const performer = createPerformer({
+    workstreamId: state.workstreamId,
     model: deps.model,
     tools: deps.tools,
     clock,
