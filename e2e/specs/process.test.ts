@@ -15,6 +15,7 @@ import { brokenLaws, ofKind } from '../support/journal-laws.ts';
 import { openSocket } from '../support/socket.ts';
 import { signal, within } from '../support/process.ts';
 import {
+  become,
   embeddedServerOf,
   makePlace,
   processesIn,
@@ -273,16 +274,18 @@ describe('refuses to start', () => {
     provider.assertDone();
   });
 
-  it('on a port that is in use, and says which', async () => {
+  it('on a port that is in use, and says which before it has made anything', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     cleanup.push(() => new Promise((resolve) => other.close(resolve)));
     const { port } = other.address() as AddressInfo;
-    const weir = spawnWeir(newPlace(), { port });
+    const place = newPlace();
+    const weir = spawnWeir(place, { port });
     expect(await weir.exited).toEqual({ code: 1, signal: null });
-    expect(weir.output()).toContain(
-      `Port ${port} on 127.0.0.1 is in use. Stop what uses it, or set PORT to another one.`,
+    expect(weir.output()).toBe(
+      `Port ${port} on 127.0.0.1 is in use. Stop what uses it, or set PORT to another one.\n`,
     );
+    expect(existsSync(place.data)).toBe(false);
   });
 
   it('with a bad configuration: all problems at once, no secret among them, exit code 2', async () => {
@@ -305,6 +308,20 @@ describe('refuses to start', () => {
     expect(output.match(/^ {2}- /gm)).toHaveLength(Object.keys(wrong).length + 1);
     expect(output).not.toMatch(/hunter2|sk-secret|sk-argument/);
   });
+});
+
+it('warns at start, and in the client, of an endpoint that does not list the model it was set to', async () => {
+  const provider = await provide();
+  const place = newPlace();
+  const options = { provider, env: { WEIR_MODEL: 'unheard-of' } };
+  const child = spawnWeir(place, options);
+  cleanup.push(() => child.kill('SIGKILL'));
+  const weir = await become(child, place, options);
+  const [line] = await child.printed(/^Warning: Model "unheard-of" at .* is not among the models .*$/m);
+  const answer = await weir
+    .api(await weir.signIn())
+    .query<{ server: { warnings: readonly string[] } }>('{ server { warnings } }');
+  expect(answer.data?.server.warnings.map((warning) => `Warning: ${warning}`)).toContain(line);
 });
 
 it('explains every setting with --help and exits 0', async () => {

@@ -2,7 +2,7 @@
  * Owns: choosing the real thing for every port, and the order in which parts start and stop. Nothing else constructs
  * adapters.
  *
- * Start: database → node's lock and session → registry → services → HTTP → live turns carry on.
+ * Start: is the port free → database → node's lock and session → registry → services → HTTP → live turns carry on.
  * Stop: refuse new work → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
  * close the database. Live turns carry on at the next start.
  */
@@ -26,7 +26,7 @@ import { createRecovery } from './app/rounds/recovery.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
 import type { Config } from './config.ts';
-import { startHttp } from './transport/http.ts';
+import { cannotListen, startHttp } from './transport/http.ts';
 
 export interface RunningServer {
   /** Where the client is, for example http://127.0.0.1:4000. */
@@ -59,6 +59,8 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const log = createLog(config.logLevel);
   const clock = systemClock;
   const ids = systemIds;
+  const deaf = await cannotListen(config);
+  if (deaf) return { type: 'refused', message: deaf.message };
   try {
     makeFolder(config.dataDir);
   } catch (error) {
