@@ -6,7 +6,7 @@
  * Stop: refuse new work → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
  * close the database. Live turns carry on at the next start.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -102,12 +102,14 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const { discovered } = chosen;
   const model = createModel({ clock, log, config: chosen.config, discovered });
   const processes = createProcesses({ clock });
-  const tools = createTools({ processes });
   const hub = createHub();
+  const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({
     roots: config.workspaceRoots,
-    ownRoot: join(config.dataDir, 'workspaces'),
+    ownRoot,
   });
+  const kept = [config.dataDir, join(config.dataDir, 'postgres'), ownRoot];
+  const tools = createTools({ processes, limits: { closedFolders: kept.map(realOrAsIs) } });
   const registry = createRegistry({
     clock,
     ids,
@@ -227,6 +229,15 @@ function describeModel(
   if (!model || model.demo)
     return 'demo, not a language model (set OPENAI_BASE_URL and WEIR_MODEL, or OPENAI_API_KEY, for a real one)';
   return discovered ? `${model.description}, found at ${discovered.baseUrl}` : model.description;
+}
+
+/** Without links, which tools follow before they compare; a folder that is not there is reached by no link. */
+function realOrAsIs(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 function warningsOf(config: Config): readonly string[] {
