@@ -2,7 +2,7 @@
  * Owns: the server as a process: how it starts, is told to stop, dies, and what is left. Does not own: random deaths
  * (`crash.test.ts`), or servers on a given database (`server/test/integration`).
  */
-import { chownSync } from 'node:fs';
+import { chownSync, existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -13,8 +13,9 @@ import {
 } from '../../server/test/support/scripted-provider.ts';
 import { brokenLaws, ofKind } from '../support/journal-laws.ts';
 import { openSocket } from '../support/socket.ts';
-import { signal } from '../support/process.ts';
+import { signal, within } from '../support/process.ts';
 import {
+  become,
   embeddedServerOf,
   makePlace,
   processesIn,
@@ -213,7 +214,44 @@ describe('when its database server is killed in mid-turn', () => {
   });
 });
 
+describe('when its data folder is deleted under it', () => {
+  /** Not Node's rmSync: it stops half-way, silently, when the database deletes a file of its own meanwhile. */
+  const remove = (path: string) => execFileSync('rm', ['-rf', path]);
+
+  it('calls nothing durable any more, ends with a sentence, and makes no empty folder in its place (D-3)', async () => {
+    const weir = await running({});
+    const api = weir.api(await weir.signIn());
+    const id = await api.create();
+    const database = embeddedServerOf(weir.place);
+    remove(weir.place.data);
+    const answers = await Promise.allSettled([api.send(id, 'say: hello'), api.tryCreate({})]);
+    for (const answer of answers)
+      if (answer.status === 'fulfilled') expect(answer.value.durability).not.toBe('DURABLE');
+    expect(await weir.exited).toEqual({ code: 1, signal: null });
+    expect(weir.output()).toMatch(/was deleted, moved or replaced while Weir was running.*start again/);
+    await untilGone(database);
+    expect(existsSync(weir.place.data)).toBe(false);
+  });
+
+  it('notices it within seconds also when nobody asks anything of it', async () => {
+    const weir = await running({});
+    remove(weir.place.data);
+    expect(await within(20_000, () => 'the end', weir.exited)).toEqual({ code: 1, signal: null });
+    expect(existsSync(weir.place.data)).toBe(false);
+  });
+});
+
 describe('refuses to start', () => {
+  for (const data of process.platform === 'linux' ? ['/proc/weir', '/proc', '/etc/hostname'] : [])
+    it(`on ${data}, where no data folder can be, at once and with one sentence that says what to do (broke: it span for ever)`, async () => {
+      const weir = spawnWeir(newPlace(), { env: { WEIR_DATA: data } });
+      cleanup.push(() => weir.kill('SIGKILL'));
+      expect(await within(20_000, () => 'the refusal', weir.exited)).toEqual({ code: 1, signal: null });
+      expect(weir.output().trim().split('\n')).toEqual([
+        expect.stringMatching(/data folder \/.*Set WEIR_DATA to a folder that this user may write\.$/),
+      ]);
+    });
+
   it('as a second server on a data folder, while the first goes on unharmed', async () => {
     const provider = await provide();
     provider.script([{ stream: ['Still ', { gate: 'half' }, 'here.'] }]);
@@ -236,16 +274,18 @@ describe('refuses to start', () => {
     provider.assertDone();
   });
 
-  it('on a port that is in use, and says which', async () => {
+  it('on a port that is in use, and says which before it has made anything', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     cleanup.push(() => new Promise((resolve) => other.close(resolve)));
     const { port } = other.address() as AddressInfo;
-    const weir = spawnWeir(newPlace(), { port });
+    const place = newPlace();
+    const weir = spawnWeir(place, { port });
     expect(await weir.exited).toEqual({ code: 1, signal: null });
-    expect(weir.output()).toContain(
-      `Port ${port} on 127.0.0.1 is in use. Stop what uses it, or set PORT to another one.`,
+    expect(weir.output()).toBe(
+      `Port ${port} on 127.0.0.1 is in use. Stop what uses it, or set PORT to another one.\n`,
     );
+    expect(existsSync(place.data)).toBe(false);
   });
 
   it('with a bad configuration: all problems at once, no secret among them, exit code 2', async () => {
@@ -268,6 +308,20 @@ describe('refuses to start', () => {
     expect(output.match(/^ {2}- /gm)).toHaveLength(Object.keys(wrong).length + 1);
     expect(output).not.toMatch(/hunter2|sk-secret|sk-argument/);
   });
+});
+
+it('warns at start, and in the client, of an endpoint that does not list the model it was set to', async () => {
+  const provider = await provide();
+  const place = newPlace();
+  const options = { provider, env: { WEIR_MODEL: 'unheard-of' } };
+  const child = spawnWeir(place, options);
+  cleanup.push(() => child.kill('SIGKILL'));
+  const weir = await become(child, place, options);
+  const [line] = await child.printed(/^Warning: Model "unheard-of" at .* is not among the models .*$/m);
+  const answer = await weir
+    .api(await weir.signIn())
+    .query<{ server: { warnings: readonly string[] } }>('{ server { warnings } }');
+  expect(answer.data?.server.warnings.map((warning) => `Warning: ${warning}`)).toContain(line);
 });
 
 it('explains every setting with --help and exits 0', async () => {

@@ -2,24 +2,19 @@
  * Owns: choosing the real thing for every port, and the order in which parts start and stop. Nothing else constructs
  * adapters.
  *
- * Start: database → node's lock and session → registry → services → HTTP → live turns carry on.
+ * Start: is the port free → database → node's lock and session → registry → services → HTTP → live turns carry on.
  * Stop: refuse new work → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
  * close the database. Live turns carry on at the next start.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from './adapters/clock/index.ts';
-import {
-  createModel,
-  findLocalEndpoint,
-  findModelAt,
-  type DiscoveredEndpoint,
-} from './adapters/model/index.ts';
+import { chooseModel, createModel, type DiscoveredEndpoint } from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
 import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts';
-import { openStorage } from './adapters/storage/index.ts';
+import { makeFolder, openStorage } from './adapters/storage/index.ts';
 import { createLog } from './adapters/telemetry/index.ts';
 import { createTools } from './adapters/tools/index.ts';
 import { createWorkspaces } from './adapters/workspaces/index.ts';
@@ -31,7 +26,7 @@ import { createRecovery } from './app/rounds/recovery.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
 import type { Config } from './config.ts';
-import { startHttp } from './transport/http.ts';
+import { cannotListen, startHttp } from './transport/http.ts';
 
 export interface RunningServer {
   /** Where the client is, for example http://127.0.0.1:4000. */
@@ -40,12 +35,14 @@ export interface RunningServer {
   issueLink(): Promise<string>;
   /** Things an operator should know. */
   readonly warnings: readonly string[];
+  /** One more, or null, once the model endpoint that is set was asked; nobody waits for it. Never rejects. */
+  readonly laterWarning: Promise<string | null>;
   /** What serves the default model, for people. */
   readonly model: string;
   /** Stops in order, within 10 s; again does no harm. */
   stop(): Promise<void>;
-  /** Resolves when this process may not go on: its session was lost. */
-  readonly lost: Promise<void>;
+  /** Resolves when this process may not go on, with a sentence for a person: why, and what to do. */
+  readonly lost: Promise<string>;
 }
 
 export type StartOutcome =
@@ -62,25 +59,32 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   const log = createLog(config.logLevel);
   const clock = systemClock;
   const ids = systemIds;
+  const deaf = await cannotListen(config);
+  if (deaf) return { type: 'refused', message: deaf.message };
   try {
-    mkdirSync(config.dataDir, { recursive: true });
+    makeFolder(config.dataDir);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return {
-      type: 'refused',
-      message: `The data folder ${config.dataDir} cannot be made (${code ?? String(error)}). Set WEIR_DATA to a folder that this user may write.`,
-    };
+    return unusable(config.dataDir, error);
   }
 
+  let lose = (_why: string): void => undefined;
+  const lost = new Promise<string>((resolve) => (lose = resolve));
   const opened = await openStorage({
     ...(config.databaseUrl === null ? { dataDir: config.dataDir } : { databaseUrl: config.databaseUrl }),
     progress: tell,
+    onGone: lose,
   });
   if (opened.type === 'refused') return opened;
   const { storage } = opened;
 
   const host = hostname();
-  const nodeId = config.node ?? stableNodeId(config.dataDir);
+  let nodeId: string;
+  try {
+    nodeId = config.node ?? stableNodeId(config.dataDir);
+  } catch (error) {
+    await storage.close();
+    return unusable(config.dataDir, error);
+  }
   const begun = await storage.sessions.begin(nodeId, host).catch(async (error: unknown) => {
     await storage.close();
     throw error;
@@ -94,15 +98,18 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   }
   const { session } = begun;
 
-  const discovered = await discover(config);
-  const model = createModel({ clock, log, config: await named(config.model), discovered });
+  const chosen = await chooseModel({ clock }, config.model);
+  const { discovered } = chosen;
+  const model = createModel({ clock, log, config: chosen.config, discovered });
   const processes = createProcesses({ clock });
-  const tools = createTools({ processes });
   const hub = createHub();
+  const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({
     roots: config.workspaceRoots,
-    ownRoot: join(config.dataDir, 'workspaces'),
+    ownRoot,
   });
+  const kept = [config.dataDir, join(config.dataDir, 'postgres'), ownRoot];
+  const tools = createTools({ processes, limits: { closedFolders: kept.map(realOrAsIs) } });
   const registry = createRegistry({
     clock,
     ids,
@@ -118,7 +125,9 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     random: Math.random,
   });
   const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
-  const warnings = warningsOf(config);
+  const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
+  const known = [...warnings];
+  void chosen.checked.then((warning) => warning !== null && known.push(warning));
   const database = await storage.describe();
   let stopping = false;
   const services = createServices({
@@ -144,13 +153,12 @@ export async function start(config: Config, tell: (line: string) => void): Promi
         node: nodeId,
         database,
         workspaceRoots: workspaces.roots,
-        warnings,
+        warnings: [...known],
         persistence: serverPersistence(registry),
       }),
   });
 
-  let lose = (): void => undefined;
-  const lost = new Promise<void>((resolve) => (lose = resolve));
+  void lost.then(() => registry.deposeAll());
   const heartbeat = createHeartbeat({
     session,
     clock,
@@ -158,7 +166,9 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     canBeTakenOver: !storage.exclusive,
     onLost() {
       registry.deposeAll();
-      lose();
+      lose(
+        'This server lost its session: another one took over, or the database was away too long. Start it again.',
+      );
     },
   });
 
@@ -195,6 +205,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
       url: http.url,
       issueLink: async () => `${http.url}/#code=${await tokens.issueCode()}`,
       warnings,
+      laterWarning: chosen.checked,
       model: describeModel(model.list(), discovered),
       lost,
       stop: () =>
@@ -211,19 +222,6 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   };
 }
 
-/** Looked for only when no endpoint is set. */
-const discover = (config: Config): Promise<DiscoveredEndpoint | null> =>
-  config.model.apiKey === undefined && config.model.baseUrl === undefined
-    ? findLocalEndpoint({ clock: systemClock }, { preferredModel: config.model.model })
-    : Promise.resolve(null);
-
-/** Without WEIR_MODEL the endpoint is asked what it has; one that does not say is asked for its default. */
-async function named(model: Config['model']): Promise<Config['model']> {
-  if (model.baseUrl === undefined || model.model !== undefined) return model;
-  const found = await findModelAt({ clock: systemClock }, { baseUrl: model.baseUrl, apiKey: model.apiKey });
-  return { ...model, model: found ?? undefined };
-}
-
 function describeModel(
   models: readonly { readonly description: string; readonly demo: boolean; readonly isDefault: boolean }[],
   discovered: DiscoveredEndpoint | null,
@@ -232,6 +230,15 @@ function describeModel(
   if (!model || model.demo)
     return 'demo, not a language model (set OPENAI_BASE_URL and WEIR_MODEL, or OPENAI_API_KEY, for a real one)';
   return discovered ? `${model.description}, found at ${discovered.baseUrl}` : model.description;
+}
+
+/** Without links, which tools follow before they compare; a folder that is not there is reached by no link. */
+function realOrAsIs(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 function warningsOf(config: Config): readonly string[] {
@@ -244,6 +251,11 @@ function warningsOf(config: Config): readonly string[] {
     );
   return warnings;
 }
+
+const unusable = (dataDir: string, error: unknown): StartOutcome => ({
+  type: 'refused',
+  message: `The data folder ${dataDir} cannot be used (${(error as NodeJS.ErrnoException).code ?? String(error)}). Set WEIR_DATA to a folder that this user may write.`,
+});
 
 /** Made once; a data folder is one node for ever. */
 function stableNodeId(dataDir: string): string {

@@ -87,7 +87,7 @@ const settings = {
   ],
   WEIR_MODEL: [
     text,
-    'the first the endpoint lists; gpt-5-mini at OpenAI',
+    'the first the endpoint lists, or "default" if it lists none; gpt-5-mini with a key alone',
     'name of the model at the endpoint',
   ],
   WEIR_NODE: [

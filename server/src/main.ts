@@ -40,7 +40,9 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
 
   // First of all: who reads the link may at once send a signal.
   let stopping = false;
+  let exitCode = 0;
   const stop = (code: number): void => {
+    exitCode = Math.max(exitCode, code);
     if (stopping) return;
     stopping = true;
     print('Stopping …');
@@ -50,7 +52,7 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
     }, stopTermMs);
     cut.unref();
     server.stop().then(
-      () => process.exit(code),
+      () => process.exit(exitCode),
       (error: unknown) => {
         complain(`Stopping failed: ${String(error)}`);
         process.exit(1);
@@ -58,10 +60,8 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
     );
   };
   for (const signal of signals) process.off(signal, early).on(signal, () => stop(0));
-  void server.lost.then(() => {
-    complain(
-      'This server lost its session: another one took over, or the database was away too long. Start it again.',
-    );
+  void server.lost.then((why) => {
+    complain(why);
     stop(1);
   });
 
@@ -77,4 +77,6 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
   print('Weir is running. Open this link to sign in (it works once):');
   print(`  ${link}`);
   print('Ctrl-C stops it; everything is kept.');
+  const later = await server.laterWarning;
+  if (later !== null && !stopping) print(`Warning: ${later}`);
 }

@@ -1,5 +1,5 @@
 /** Owns: what every signed-in page is given: the client of this token, what the server is, the way out. */
-import { failureText, serverQuery, type Failure, type WeirClient } from 'schema/client-kit';
+import { failureText, serverQuery, type Failure, type Persistent, type WeirClient } from 'schema/client-kit';
 import type { ResultOf } from 'schema/client-kit';
 import { getContext, setContext } from 'svelte';
 
@@ -9,6 +9,7 @@ export class Api {
   readonly client: WeirClient;
   info = $state.raw<ServerInfo | null>(null);
   failure = $state.raw<string | null>(null);
+  #loading: Persistent | null = null;
   readonly #signedOut: (reason: string) => void;
 
   constructor(client: WeirClient, signedOut: (reason: string) => void) {
@@ -21,12 +22,20 @@ export class Api {
     this.#signedOut(reason);
   }
 
-  async load(): Promise<void> {
-    const answer = await this.client.request(serverQuery, {});
-    if (answer.ok) {
-      this.info = answer.data;
-      this.failure = null;
-    } else this.failure = this.explain(answer.failure);
+  /** Asks what the server is until it says so, or until the returned function is called. */
+  load(): () => void {
+    this.#loading = this.client.ask(serverQuery, {}, (answer) => {
+      if (answer.ok) {
+        this.info = answer.data;
+        this.failure = null;
+      } else this.failure = this.explain(answer.failure);
+    });
+    return this.#loading.stop;
+  }
+
+  /** Asks at once instead of after the pause that follows a failure. */
+  hurry(): void {
+    this.#loading?.nudge();
   }
 
   /** One sentence for a person; a token that is not accepted leads out. */

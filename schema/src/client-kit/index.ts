@@ -3,6 +3,7 @@
  * values, following over a connection that fails, and commands that are repeated under their key.
  */
 import type { TadaDocumentNode } from 'gql.tada';
+import { ask } from './ask.ts';
 import type { Answer } from './failure.ts';
 import { follow, type Follower } from './follow.ts';
 import type { Followed } from './followed.ts';
@@ -14,6 +15,8 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 export interface WeirClient {
   /** Sends a query once. */
   request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<Answer<R>>;
+  /** Sends a query until it is answered or stopped; `observe` hears of each failure, and once of the answer. */
+  ask<R, V>(document: TadaDocumentNode<R, V>, variables: V, observe: (answer: Answer<R>) => void): Persistent;
   /**
    * A mutation under a key of its own; `run` it until it is accepted or refused. Who must be able to go on after the
    * process has ended makes the `key` before (`newKey`), keeps it with the input, and names it here.
@@ -42,6 +45,7 @@ export function createWeirClient(options: WeirClientOptions): WeirClient {
   const deps = { transport, pace: options.pace ?? realPace };
   return {
     request: (document, variables, signal) => transport.request(document, variables, signal),
+    ask: (document, variables, observe) => ask(deps, document, variables, observe),
     intend: (document, input, key) => createIntent(deps, document, input, key),
     follow: (workstreamId, observe) => follow(deps, workstreamId, observe),
     followStates: (observe) => followStates(deps, observe),

@@ -81,8 +81,15 @@ export interface Page<T> {
 /** Newest first; `first` is 1 to 200. */
 export interface PageRange {
   readonly first: number;
-  /** Id of the last item seen (workstream or approval cycle); null: from the newest. Unknown: an empty page. */
-  readonly after: string | null;
+  /** The last item seen, which need not be there any more; null: from the newest. */
+  readonly after: Place | null;
+}
+
+/** Where an item of a list stands: lists are ordered by time, and by id where times are equal. */
+export interface Place {
+  /** When a workstream was made or an approval cycle opened: a time as `Date.toISOString` writes it. */
+  readonly at: string;
+  readonly id: string;
 }
 
 /** Where a found entry stands among all that can be found: newest first by its time, then by the other two. */

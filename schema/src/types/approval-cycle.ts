@@ -10,7 +10,7 @@ import { ApprovalDecision, ApprovalVerdict } from './approval-decision.ts';
 import { Accepted } from './durability.ts';
 import { enumOf } from './enum.ts';
 import { onWorkstream, workstreamGlobalId } from './global-id.ts';
-import { defaultPageSize, pageRange, toConnection } from './page.ts';
+import { pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
 import {
   AlreadyDecided,
   ApprovalGone,
@@ -135,19 +135,15 @@ builder.queryField('approvals', (t) =>
   t.field({
     type: ApprovalCycleConnection,
     description: 'Everything that waits for a person, over all workstreams, newest first.',
-    args: {
-      first: t.arg.int({ description: 'Page size, 1 to 200; 50 when null.' }),
-      after: t.arg.string({
-        description: 'Cursor of the last item of the page before; null: from the newest.',
-      }),
-    },
-    complexity: ({ first }) => ({ field: 5, multiplier: first ?? defaultPageSize }),
+    args: pageArgs,
+    complexity: pageComplexity,
     resolve: async (_root, args, { services }) =>
-      toConnection(await services.approvals.list(pageRange(args)), args.after, ({ workstreamId, cycle }) => ({
-        cursor: cycle.id,
-        node: cycle,
-        workstreamId,
-      })),
+      toConnection(
+        await services.approvals.list(pageRange(args)),
+        args.after,
+        ({ cycle }) => ({ at: cycle.openedAt, id: cycle.id }),
+        ({ cycle, workstreamId }) => ({ node: cycle, workstreamId }),
+      ),
   }),
 );
 

@@ -8,7 +8,7 @@ import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import type { HistoryRange, WorkstreamModel } from '../model/index.ts';
 import { Entry, entryNode, type EntryNode } from './entries/entry.ts';
-import { badArgument, defaultPageSize, pageSize } from './page.ts';
+import { badArgument, badCursor, defaultPageSize, pageSize } from './page.ts';
 
 interface HistoryArgs {
   readonly first?: number | null | undefined;
@@ -116,6 +116,6 @@ export const encodeRevision = (revision: number): string => Buffer.from(`r${revi
 
 function decodeRevision(argument: string, cursor: string): number {
   const match = /^r(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
-  if (!match) throw badArgument(argument, `\`${argument}\` is not a cursor of this connection.`);
+  if (!match) throw badCursor(argument);
   return Number(match[1]);
 }

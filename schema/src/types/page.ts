@@ -1,7 +1,11 @@
-/** Owns: what a connection's arguments may be, and how a page becomes a connection. */
+/**
+ * Owns: what a connection's arguments may be, how a page becomes a connection, and the cursors of lists.
+ *
+ * Invariant: a cursor carries the place of its item, so that paging goes on from there when the item is gone.
+ */
 import { GraphQLError } from 'graphql';
-import { maxPageSize } from '../builder.ts';
-import type { Page, PageRange } from '../model/index.ts';
+import { builder, maxPageSize } from '../builder.ts';
+import type { Page, PageRange, Place } from '../model/index.ts';
 
 /** An argument that can never be accepted; `argument` is its name. */
 export const badArgument = (argument: string, message: string): GraphQLError =>
@@ -15,27 +19,52 @@ export function pageSize(argument: string, value: number | null | undefined, oth
   return size;
 }
 
-export interface ForwardArgs {
+/** A cursor that Weir did not give out. */
+export const badCursor = (argument: string): GraphQLError =>
+  badArgument(
+    argument,
+    `\`${argument}\` is not a cursor of this connection. Give one as \`cursor\` or \`pageInfo\` answered it, unchanged, or leave it out.`,
+  );
+
+export const defaultPageSize = 50;
+
+/** The arguments of a list that is read forward, from the newest. */
+export const pageArgs = builder.args((t) => ({
+  first: t.int({ description: `Page size, 1 to ${maxPageSize}; ${defaultPageSize} when null.` }),
+  after: t.string({
+    description:
+      'Cursor of the last item of the page before, which need not be there any more; null: from the newest.',
+  }),
+}));
+
+interface PageArgs {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
 }
 
-/** Cursors of id-ordered lists are the ids themselves, which is nobody's business but ours. */
-export function pageRange(args: ForwardArgs): PageRange {
-  const after = args.after ?? null;
-  if (after !== null && !/^[\w-]{1,64}$/.test(after))
-    throw badArgument('after', '`after` is not a cursor of this connection.');
-  return { first: pageSize('first', args.first, defaultPageSize), after };
+export const pageComplexity = ({ first }: PageArgs) => ({ field: 5, multiplier: first ?? defaultPageSize });
+
+export const pageRange = (args: PageArgs): PageRange => ({
+  first: pageSize('first', args.first, defaultPageSize),
+  after: args.after == null ? null : decodePlace(args.after),
+});
+
+const encodePlace = ({ at, id }: Place): string => `${Date.parse(at)}.${id}`;
+
+function decodePlace(cursor: string): Place {
+  const match = /^(\d{1,13})\.([\w-]{1,64})$/.exec(cursor);
+  if (!match) throw badCursor('after');
+  return { at: new Date(Number(match[1])).toISOString(), id: match[2]! };
 }
 
-export const defaultPageSize = 50;
-
-export function toConnection<T, N, E extends object>(
+/** `place` says where an item stands, `edge` what its edge carries beside the cursor. */
+export function toConnection<T, E extends object>(
   page: Page<T>,
   after: string | null | undefined,
-  edge: (item: T) => E & { readonly cursor: string; readonly node: N },
+  place: (item: T) => Place,
+  edge: (item: T) => E,
 ) {
-  const edges = page.items.map(edge);
+  const edges = page.items.map((item) => ({ cursor: encodePlace(place(item)), ...edge(item) }));
   return {
     edges,
     totalCount: page.totalCount,

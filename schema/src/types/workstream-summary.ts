@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts';
 import type { WorkstreamStateItem as StateItem, WorkstreamSummaryModel } from '../model/index.ts';
 import { workstreamGlobalId } from './global-id.ts';
-import { defaultPageSize, pageRange, toConnection } from './page.ts';
+import { pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
 import { Persistence, PersistenceStatus } from './persistence.ts';
 import { untilLeft } from './subscribe.ts';
 import { WorkstreamState } from './workstream.ts';
@@ -59,18 +59,15 @@ builder.queryField('workstreams', (t) =>
   t.field({
     type: WorkstreamConnection,
     description: 'All workstreams, the last made first.',
-    args: {
-      first: t.arg.int({ description: 'Page size, 1 to 200; 50 when null.' }),
-      after: t.arg.string({
-        description: 'Cursor of the last item of the page before; null: from the newest.',
-      }),
-    },
-    complexity: ({ first }) => ({ field: 5, multiplier: first ?? defaultPageSize }),
+    args: pageArgs,
+    complexity: pageComplexity,
     resolve: async (_root, args, { services }) =>
-      toConnection(await services.workstreams.list(pageRange(args)), args.after, (node) => ({
-        cursor: node.id,
-        node,
-      })),
+      toConnection(
+        await services.workstreams.list(pageRange(args)),
+        args.after,
+        ({ createdAt, id }) => ({ at: createdAt, id }),
+        (node) => ({ node }),
+      ),
   }),
 );
 

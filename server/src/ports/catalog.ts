@@ -27,20 +27,34 @@ export interface SummaryRow {
   readonly updatedAt: string;
 }
 
+/** Where a row stands in its list: by time, and by id where times are equal. */
+export interface Place {
+  /** When the workstream was made or the cycle opened: a time as `Date.toISOString` writes it. */
+  readonly at: string;
+  readonly id: string;
+}
+
+/** The newest first; `after` is the last row seen, which need not be there any more. */
+export interface PageRange {
+  readonly first: number;
+  readonly after: Place | null;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly hasNext: boolean;
+  /** Of the whole list. */
+  readonly totalCount: number;
+}
+
 export interface Catalog {
   get(id: string): Promise<WorkstreamRow | null>;
-  /** Newest `createdAt` first; `after` is the id of the last one seen. */
-  list(range: { readonly first: number; readonly after: string | null }): Promise<{
-    readonly items: readonly SummaryRow[];
-    readonly hasNext: boolean;
-    readonly totalCount: number;
-  }>;
-  /** Open approval cycles, newest first; `after` is the id of the last one seen. */
-  openCycles(range: { readonly first: number; readonly after: string | null }): Promise<{
-    readonly items: readonly { readonly workstreamId: string; readonly cycle: ApprovalCycle }[];
-    readonly hasNext: boolean;
-    readonly totalCount: number;
-  }>;
+  /** Newest `createdAt` first. */
+  list(range: PageRange): Promise<Page<SummaryRow>>;
+  /** Open approval cycles, the last opened first. */
+  openCycles(
+    range: PageRange,
+  ): Promise<Page<{ readonly workstreamId: string; readonly cycle: ApprovalCycle }>>;
   /** The decision recorded for an item of any cycle, open or not; null when there is none. */
   decisionOf(workstreamId: string, cycleId: string, callId: string): Promise<ApprovalDecision | null>;
 }

@@ -12,6 +12,8 @@ export type {
 } from '../core/conversation/message.ts';
 
 export interface ModelRequest {
+  /** Who asks, for the log; no endpoint is told. */
+  readonly workstreamId: string;
   readonly alias: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];

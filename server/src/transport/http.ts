@@ -6,7 +6,7 @@
  * no error text of ours reaches a client unless it was written for one.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createPlainServer, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Access, Services } from 'schema/services';
 import type { Log } from '../ports/log.ts';
@@ -185,10 +185,17 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
 /** For requests that run no operation. */
 const noContext = {} as never;
 
-function listen(
-  server: ReturnType<typeof createServer>,
-  { host, port }: HttpDeps,
-): Promise<ListenFailure | null> {
+type Address = Pick<HttpDeps, 'host' | 'port'>;
+
+/** Listens for a moment, so that a start that cannot listen fails before it has made anything; null when it can. */
+export async function cannotListen(address: Address): Promise<ListenFailure | null> {
+  const server = createPlainServer((socket) => socket.destroy());
+  const failure = await listen(server, address);
+  if (failure === null) await new Promise((resolve) => server.close(resolve));
+  return failure;
+}
+
+function listen(server: Server, { host, port }: Address): Promise<ListenFailure | null> {
   return new Promise((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       resolve(

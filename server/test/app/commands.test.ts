@@ -62,6 +62,7 @@ describe('Sending', () => {
   it.each([
     ['nothing', ''],
     ['blanks', ' \n\t '],
+    ['what nobody can see', '\u200b \u2066\ufe0f\0\u3164'],
     ['a byte over a megabyte', 'x'.repeat(1_000_001)],
     ['a megabyte of two-byte letters', 'é'.repeat(500_001)],
   ])('%s is refused and changes nothing (D-11)', async (_, text) => {

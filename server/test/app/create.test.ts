@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +36,8 @@ const create = (more: Partial<CreateWorkstream> = {}, by = ada) =>
     approvalMode: null,
     ...more,
   });
+const messageOf = (outcome: Awaited<ReturnType<typeof create>>) =>
+  outcome.type === 'Rejected' ? outcome.message : outcome.type;
 const stored = async (outcome: Awaited<ReturnType<typeof create>>) => {
   if (outcome.type !== 'Accepted') throw new Error(outcome.message);
   return (await world.storage.catalog.get(outcome.workstreamId))!;
@@ -52,6 +55,11 @@ describe('Creating', () => {
     });
     expect(announced).toEqual([`${row.id} IDLE`]);
     expect(row.owner).toBeNull();
+  });
+
+  it.each(['', ' ', '\u200b\ufeff\0'])('calls it something when the title is blank (%j)', async (title) => {
+    const row = await stored(await create({ title }));
+    expect(row.projection.configuration.title).toBe('New workstream');
   });
 
   it('takes the title, model and folder that were asked for', async () => {
@@ -163,11 +171,30 @@ describe('Creating', () => {
     expect(world.log.map((line) => line.message)).toContain('a reservation was left behind');
   });
 
-  it('whose folder cannot be made leaves nothing', async () => {
+  it('whose folder cannot be made is refused, says why, and leaves nothing (D-11, D-20)', async () => {
+    await rm(join(folder, 'own'), { recursive: true });
     await writeFile(join(folder, 'own'), 'in the way');
-    await expect(create()).rejects.toThrow();
+    const refusal = await create();
+    expect(refusal).toMatchObject({ code: 'INVALID_INPUT', field: 'workspace' });
+    expect(messageOf(refusal)).toMatch(/^No folder can be made in .*ENOTDIR/);
     expect(world.storage.rows).toBe(0);
   });
+
+  it('does not bring back a data folder that vanished, for it would be an empty one', async () => {
+    await rm(join(folder, 'own'), { recursive: true });
+    expect(messageOf(await create())).toContain('(ENOENT)');
+    expect(existsSync(join(folder, 'own'))).toBe(false);
+    expect(world.storage.rows).toBe(0);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'is refused at once where folders vanish as they are made (broke: a recursive mkdir never returned)',
+    async () => {
+      const there = await createWorkspaces({ roots: ['/proc'], ownRoot: '/proc/weir/own' });
+      expect(await there.choose('w', null)).toMatchObject({ type: 'refused' });
+      expect(await there.choose('w', '/proc/weir/asked')).toMatchObject({ type: 'refused' });
+    },
+  );
 
   it('is refused while the server stops', async () => {
     stopping = true;

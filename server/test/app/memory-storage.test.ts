@@ -7,6 +7,7 @@ storageContract(async () => {
   return {
     storage,
     expire: async (session) => storage.expire(session.id),
+    remove: async (workstreamId) => storage.remove(workstreamId),
     close: () => storage.close(),
   };
 });

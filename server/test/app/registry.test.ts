@@ -139,7 +139,9 @@ describe('A step that throws', () => {
     const clock = createTestClock();
     const storage = createMemoryStorage(clock);
     const first = await createWorld({ clock, storage });
-    const [bad, good] = [await first.open(), await first.open()];
+    const bad = await first.open();
+    await clock.advance(1);
+    const good = await first.open();
     await first.send(bad, 'one');
     await first.send(good, 'two');
     storage.expire(first.sessionId);

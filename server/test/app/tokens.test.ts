@@ -70,10 +70,13 @@ describe('A token', () => {
     expect(seen[0]).not.toContain(secret.slice(5));
   });
 
-  it.each(['', '   ', 'x'.repeat(101)])('is not created with a name like %j', async (name) => {
-    expect(await create(name)).toMatchObject({ code: 'INVALID_INPUT', field: 'name', retryable: false });
-    expect(await world.services.tokens.list()).toEqual([]);
-  });
+  it.each(['', '   ', '\u200b\u2060', '\0\u2800', 'x'.repeat(101)])(
+    'is not created with a name like %j',
+    async (name) => {
+      expect(await create(name)).toMatchObject({ code: 'INVALID_INPUT', field: 'name', retryable: false });
+      expect(await world.services.tokens.list()).toEqual([]);
+    },
+  );
 
   it('is created with a name no database can hold, made storable (D-51)', async () => {
     expect(await create('a\0b\ud800')).toMatchObject({ token: { name: 'a\ufffdb\ufffd' } });

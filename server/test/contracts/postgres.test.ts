@@ -11,6 +11,9 @@ storageContract(async () => {
         [session.id],
       );
     },
+    remove: async (workstreamId) => {
+      await database.sql('delete from workstream where id = $1', [workstreamId]);
+    },
     close: () => database.drop(),
   };
 });

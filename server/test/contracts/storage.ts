@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { emptyProjection } from 'schema/projection';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/adapters/storage/index.ts';
+import type { Page, Place, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Session } from '../../src/ports/ownership.ts';
 import {
   ada,
@@ -25,10 +26,14 @@ import {
 } from '../adapters/storage/fixtures.ts';
 import { searchContract } from './search.ts';
 
+const placeOf = ({ createdAt, id }: SummaryRow): Place => ({ at: createdAt, id });
+
 export interface Opened {
   readonly storage: Storage;
   /** The session's term is over. */
   expire(session: Session): Promise<void>;
+  /** The workstream is deleted, with all that is its own. */
+  remove(workstreamId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -298,8 +303,9 @@ export function storageContract(open: () => Promise<Opened>): void {
       expect(await storage.journal.commit(batchOf(made, birth('Sneaky')))).toEqual({ type: 'fenced' });
       const batch = batchOf(made, birth('Mine'), { receipts: [receipt('ada', randomId())] });
       expect(await storage.reservations.publish(batch)).toEqual({ type: 'published' });
-      const list = await storage.catalog.list({ first: 1, after: null });
-      expect(list).toMatchObject({ totalCount: totalCount + 1, items: [{ id: made.id, title: 'Mine' }] });
+      const list = await storage.catalog.list({ first: 200, after: null });
+      expect(list.totalCount).toBe(totalCount + 1);
+      expect(list.items.find((item) => item.id === made.id)).toMatchObject({ title: 'Mine' });
       expect(await storage.catalog.get(made.id)).toMatchObject({
         owner: null,
         revision: 2,
@@ -333,17 +339,52 @@ export function storageContract(open: () => Promise<Opened>): void {
       for (let i = 0; i < 4; i++) await workstream();
       const all = await storage.catalog.list({ first: 200, after: null });
       const paged: string[] = [];
-      for (let last: string | null = null, more = true; more; last = paged.at(-1) ?? null) {
-        const page = await storage.catalog.list({ first: 3, after: last });
+      for (let last: Place | null = null, more = true; more;) {
+        const page: Page<SummaryRow> = await storage.catalog.list({ first: 3, after: last });
         paged.push(...page.items.map((item) => item.id));
+        last = placeOf(page.items.at(-1)!);
         more = page.hasNext;
       }
       expect(paged).toEqual(all.items.map((item) => item.id));
       expect(new Set(paged).size).toBe(all.totalCount);
-      expect(await storage.catalog.list({ first: 3, after: 'unknown' })).toMatchObject({
-        items: [],
-        hasNext: false,
-      });
+    });
+
+    it('pages on from the place of a workstream that is gone', async () => {
+      const made: string[] = [];
+      for (let i = 0; i < 3; i++) made.push((await workstream()).id);
+      const all = await storage.catalog.list({ first: 200, after: null });
+      const gone = placeOf(all.items.find((item) => item.id === made[1])!);
+      await opened.remove(gone.id);
+      const { items } = await storage.catalog.list({ first: 200, after: gone });
+      const from = all.items.findIndex((item) => item.id === gone.id) + 1;
+      expect(items).not.toEqual([]);
+      expect(items.map((item) => item.id)).toEqual(all.items.slice(from).map((item) => item.id));
+    });
+
+    it('pages open approvals on from the place of one that is decided, or gone', async () => {
+      // Of one moment: the id decides.
+      const openedAt = '2030-01-01T00:00:00.000Z';
+      const cycles = new Map<string, { readonly made: Made; readonly turnId: string }>();
+      for (let i = 0; i < 4; i++) {
+        const [made, turnId, id] = [await workstream(), randomId(), randomId()];
+        const asked = [
+          { kind: 'TURN', turn: turn(turnId) },
+          { kind: 'APPROVAL', cycle: cycle(id, turnId, { openedAt }) },
+        ] as const;
+        cycles.set(id, { made: await commit(made, batchOf(made, asked)), turnId });
+      }
+      const ids = [...cycles.keys()].toSorted().toReversed();
+      const after = async (id: string) => {
+        const { items } = await storage.catalog.openCycles({ first: 200, after: { at: openedAt, id } });
+        return items.map((item) => item.cycle.id).filter((found) => cycles.has(found));
+      };
+      expect(await after(ids[0]!)).toEqual(ids.slice(1));
+      const { made, turnId } = cycles.get(ids[1]!)!;
+      await commit(made, batchOf(made, [{ kind: 'TURN', turn: completed(turnId) }]));
+      expect(await after(ids[0]!)).toEqual(ids.slice(2));
+      expect(await after(ids[1]!)).toEqual(ids.slice(2));
+      await opened.remove(cycles.get(ids[2]!)!.made.id);
+      expect(await after(ids[2]!)).toEqual(ids.slice(3));
     });
 
     it('knows open approvals, and decisions for ever (D-64)', async () => {

@@ -68,9 +68,9 @@ describe('a denied call', () => {
     expect(w.effects.some((e) => e.type === 'runTool')).toBe(false);
   });
 
-  it('without feedback says nothing more', () => {
+  it.each(['', ' \n', '\u200b\ufeff'])('without feedback (%j) says nothing more', (feedback) => {
     const w = asking('shell');
-    w.decide('DENIED', { feedback: '' });
+    w.decide('DENIED', { feedback });
     w.store();
     expectAsked(w, 'The person denied this call; it did not run.');
   });

@@ -167,7 +167,7 @@ export function createFakeServices() {
       },
       list: ({ first, after }) => {
         const all = [...workstreams.values()].toReversed();
-        const from = after === null ? 0 : all.findIndex((w) => w.id === after) + 1;
+        const from = after === null ? 0 : all.findIndex((w) => w.id === after.id) + 1;
         const items = all.slice(from, from + first).map(summaryOf);
         return read({ items, hasNext: from + first < all.length, totalCount: all.length });
       },

@@ -19,6 +19,7 @@ import { commitKey } from '../../src/core/journal/entry.ts';
 import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/journal/search-query.ts';
 import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 import { receiptKey } from '../../src/core/journal/receipt.ts';
+import type { Page, PageRange, Place } from '../../src/ports/catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
 import { failedLoadsBeforeQuarantine, receiptKeysLoaded, type Session } from '../../src/ports/ownership.ts';
@@ -68,8 +69,6 @@ interface Row {
   readonly failedLoads: number;
   readonly entries: readonly Entry[];
   readonly cycles: ReadonlyMap<string, ApprovalCycle>;
-  /** When it was made, by order: times of a test clock stand still. */
-  readonly born: number;
 }
 
 interface SessionRow {
@@ -100,7 +99,6 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   let lost = 0;
   let refusing = false;
   let held: (() => void)[] | null = null;
-  let births = 0;
 
   /** Waits as a call over a connection does, then does `work` in one go, as a transaction does. */
   async function answer<T>(work: () => T): Promise<T> {
@@ -117,7 +115,10 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   const isLive = (id: string | null): boolean => id !== null && sessions.get(id)?.ended === false;
   const change = (row: Row, part: Partial<Row>): void => void rows.set(row.id, { ...row, ...part });
   const visible = (): readonly Row[] =>
-    [...rows.values()].filter((row) => row.lifecycle !== 'CREATING').toSorted((a, b) => b.born - a.born);
+    newestFirst(
+      [...rows.values()].filter((row) => row.lifecycle !== 'CREATING'),
+      placeOfRow,
+    );
 
   /** The row after the batch, or why the tables refuse it. */
   function written(row: Row, batch: Batch): Row | { readonly conflict: string } {
@@ -189,11 +190,6 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     const keys = new Set(commandKeys.get(id));
     return keys.size > receiptKeysLoaded ? null : keys;
   }
-
-  const page = <T>(all: readonly T[], from: number, first: number) => ({
-    items: all.slice(from, from + first),
-    hasNext: all.length > from + first,
-  });
 
   return {
     journal: {
@@ -308,14 +304,10 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           const projection = stored(row.projection);
           return { id, incarnation, epoch, revision, projection, owner, quarantine, createdAt, updatedAt };
         }),
-      list: ({ first, after }) =>
-        answer(() => {
-          const all = visible();
-          const last = all.findIndex((row) => row.id === after);
-          const from = after === null ? 0 : last === -1 ? all.length : last + 1;
-          const { items, hasNext } = page(all, from, first);
-          return {
-            items: items.map((row) => ({
+      list: (range) =>
+        answer(() =>
+          pageOf(
+            visible().map((row) => ({
               id: row.id,
               title: row.projection.configuration.title,
               state: row.state,
@@ -325,24 +317,18 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               createdAt: row.createdAt,
               updatedAt: row.updatedAt,
             })),
-            hasNext,
-            totalCount: all.length,
-          };
-        }),
-      openCycles: ({ first, after }) =>
+            range,
+            placeOfRow,
+          ),
+        ),
+      openCycles: (range) =>
         answer(() => {
-          const every = [...rows.values()]
-            .flatMap((row) => [...row.cycles.values()].map((cycle) => ({ workstreamId: row.id, cycle })))
-            .toSorted((a, b) => (key(a.cycle) < key(b.cycle) ? 1 : -1));
-          const open = every.filter(({ cycle }) => cycle.status === 'OPEN');
-          const last = every.find(({ cycle }) => cycle.id === after);
-          const from =
-            after === null
-              ? 0
-              : last
-                ? open.filter(({ cycle }) => key(cycle) >= key(last.cycle)).length
-                : open.length;
-          return { ...page(stored(open), from, first), totalCount: open.length };
+          const open = [...rows.values()].flatMap((row) =>
+            [...row.cycles.values()]
+              .filter((cycle) => cycle.status === 'OPEN')
+              .map((cycle) => ({ workstreamId: row.id, cycle: stored(cycle) })),
+          );
+          return pageOf(newestFirst(open, placeOfCycle), range, placeOfCycle);
         }),
       decisionOf: (id, cycleId, callId) =>
         answer(
@@ -370,13 +356,14 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             )
             .filter(({ text }) => text !== null && matches(text, query))
             .toSorted((a, b) => (isBefore(a, b) ? 1 : -1));
-          const from =
-            after === null ? 0 : all.filter((found) => !isBefore(found, { ...after, entry: after })).length;
-          const { items, hasNext } = page(all, from, first);
+          const rest =
+            after === null ? all : all.filter((found) => isBefore(found, { ...after, entry: after }));
           return {
             type: 'found',
-            items: items.map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
-            hasNext,
+            items: rest
+              .slice(0, first)
+              .map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
+            hasNext: rest.length > first,
           };
         }),
     },
@@ -401,7 +388,6 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             failedLoads: 0,
             entries: [],
             cycles: new Map(),
-            born: births++,
           });
         }),
       publish: (batch) =>
@@ -544,7 +530,24 @@ function isBefore(a: Placed, b: Placed): boolean {
   return a.entry.revision < b.entry.revision;
 }
 
-const key = (cycle: ApprovalCycle): string => `${cycle.openedAt} ${cycle.id}`;
+/** Compares as the place does: times are ISO 8601 of one length. */
+const rank = ({ at, id }: Place): string => `${at} ${id}`;
+const placeOfRow = (row: { readonly createdAt: string; readonly id: string }): Place => ({
+  at: row.createdAt,
+  id: row.id,
+});
+const placeOfCycle = ({ cycle }: { readonly cycle: ApprovalCycle }): Place => ({
+  at: cycle.openedAt,
+  id: cycle.id,
+});
+const newestFirst = <T>(all: readonly T[], placeOf: (item: T) => Place): readonly T[] =>
+  all.toSorted((a, b) => (rank(placeOf(a)) < rank(placeOf(b)) ? 1 : -1));
+
+function pageOf<T>(all: readonly T[], { first, after }: PageRange, placeOf: (item: T) => Place): Page<T> {
+  const rest = after === null ? all : all.filter((item) => rank(placeOf(item)) < rank(after));
+  return { items: rest.slice(0, first), hasNext: rest.length > first, totalCount: all.length };
+}
+
 const tokenRow = ({ id, name, createdAt, lastUsedAt }: Token): TokenRow => ({
   id,
   name,

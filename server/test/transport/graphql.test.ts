@@ -1,3 +1,4 @@
+import type { PageRange } from 'schema/model';
 import { describe, expect, it } from 'vitest';
 import { sampleEntries } from '../../../schema/test/sample-entries.ts';
 import { serve, workstreamId, type Answer } from './harness.ts';
@@ -182,6 +183,34 @@ describe('a query', () => {
     expect(second.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
   });
 
+  it('pages on from a cursor that was given out, whatever has become of its workstream', async () => {
+    const { post, fake } = await serve();
+    for (const id of ['w1', 'w2']) fake.workstreams.set(id, { id, entries: [], durableThrough: 0 });
+    const { edges } = fieldOf<{ edges: { cursor: string }[] }>(
+      await post('{ workstreams { edges { cursor } } }'),
+    );
+    const asked: PageRange[] = [];
+    const { list } = fake.services.workstreams;
+    Object.assign(fake.services.workstreams, {
+      list: (range: PageRange) => {
+        asked.push(range);
+        return list(range);
+      },
+    });
+    await post('query ($after: String) { workstreams(after: $after) { totalCount } }', {
+      after: edges[0]!.cursor,
+    });
+    expect(asked).toEqual([{ first: 50, after: { at: '2026-11-30T09:52:03.120Z', id: 'w2' } }]);
+  });
+
+  it('says what to give instead of a cursor that Weir never gave out', async () => {
+    const { post } = await serve();
+    for (const list of ['workstreams', 'approvals']) {
+      const answer = await post(`{ ${list}(after: "w1") { totalCount } }`);
+      expect(answer.errors[0]!.message).toMatch(/`after` is not a cursor .* Give one as .* or leave it out/);
+    }
+  });
+
   it('lists what waits for a person, with whose it is', async () => {
     const { post, fake } = await serve();
     fake.workstreams.set('w1', { id: 'w1', entries: sampleEntries.slice(0, 7), durableThrough: 7 });
@@ -197,6 +226,10 @@ describe('a query', () => {
     ['{ workstreams(first: 0) { totalCount } }', 'first'],
     ['{ workstreams(first: -1) { totalCount } }', 'first'],
     ['{ workstreams(after: "{") { totalCount } }', 'after'],
+    ['{ workstreams(after: "") { totalCount } }', 'after'],
+    ['{ workstreams(after: "w1") { totalCount } }', 'after'],
+    ['{ workstreams(after: "99999999999999.w1") { totalCount } }', 'after'],
+    ['{ approvals(after: "c1") { totalCount } }', 'after'],
     ['{ approvals(first: 1000) { totalCount } }', 'first'],
     ['query ($id: ID!) { workstream(id: $id) { history(last: 201) { epoch } } }', 'last'],
     ['query ($id: ID!) { workstream(id: $id) { history(first: 1, last: 1) { epoch } } }', 'first'],

@@ -3,8 +3,8 @@
  * looks at meanwhile. Does not own: how what is unsent is written down (`outgoing.ts`), repeating (`client-kit`).
  *
  * Invariants: one message of a workstream is under way at a time; what is not acknowledged is kept over a reload and
- * goes on under its key (D-60), but only for whom it was written (D-12); what did not get there is back in the field,
- * with all that waited behind it, so that nothing overtakes it.
+ * goes on under its key (D-60), but only under the token it was written under (D-12), which is known without asking the
+ * server; what did not get there is back in the field, with all that waited behind it, so that nothing overtakes it.
  */
 import { newKey, sendMessage, type Intent, type Progress } from 'schema/client-kit';
 import { getContext, setContext } from 'svelte';
@@ -26,8 +26,8 @@ import {
 export interface OutboxDeps {
   readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
   intend(message: Message): Intent<unknown>;
-  /** Id of the token that messages are sent with; null while it is not known. */
-  author(): string | null;
+  /** Fingerprint of the token that messages are sent with. */
+  readonly author: string;
   signedOut(reason: string): void;
 }
 
@@ -38,16 +38,16 @@ export class Outbox {
   readonly #id: string;
   #outgoing = $state.raw<Outgoing>(nothing);
   #refused = $state.raw<Problem | null>(null);
-  /** Kept from before this page was loaded, and not known yet to be ours. */
-  #restored: boolean;
   #busy = false;
   #stopped = false;
 
+  /** Goes on at once with what a former load of the page left under way, if it was written under this token. */
   constructor(deps: OutboxDeps, workstreamId: string) {
     this.#deps = deps;
     this.#id = workstreamId;
     this.#outgoing = read(deps.storage, workstreamId);
-    this.#restored = this.#outgoing.sending.length > 0;
+    if (this.sending.every((message) => message.author === deps.author)) void this.#work();
+    else this.#bringBack(this.sending, writtenUnderAnotherToken);
   }
 
   // Getters, since a derived value would end with the component that asked for this outbox first.
@@ -86,24 +86,8 @@ export class Outbox {
   send(): void {
     if (this.unable !== null) return;
     this.#refused = null;
-    this.#become(taken(this.#outgoing, newKey, this.#deps.author()));
+    this.#become(taken(this.#outgoing, newKey, this.#deps.author));
     void this.#work();
-  }
-
-  /** Goes on with what a former load of the page left under way, if it was written under this token. */
-  resume(author: string): void {
-    if (!this.#restored) return;
-    this.#restored = false;
-    const { sending } = this.#outgoing;
-    if (sending.every((message) => message.author === author)) void this.#work();
-    else
-      this.#bringBack(sending.map(anew), {
-        message:
-          'You signed in with another token before the server had acknowledged this. Look whether it is in the conversation before you send it.',
-        field: null,
-        unsettled: false,
-        code: null,
-      });
   }
 
   /** Sends nothing more, and leaves what is kept to the next session. */
@@ -116,7 +100,7 @@ export class Outbox {
   }
 
   async #work(): Promise<void> {
-    if (this.#busy || this.#restored) return;
+    if (this.#busy) return;
     this.#busy = true;
     for (let next = this.sending[0]; next && !this.#stopped; next = this.sending[0]) await this.#carry(next);
     this.#busy = false;
@@ -152,15 +136,27 @@ export class Outbox {
 
 const anew = (message: Message): Message => ({ ...message, key: newKey() });
 
+/** Its key stays: it means nothing to the other token, and still the same to the first one. */
+const writtenUnderAnotherToken: Problem = {
+  message:
+    'You signed in with another token before the server had acknowledged this. Look whether it is in the conversation before you send it.',
+  field: null,
+  unsettled: false,
+  code: null,
+};
+
 /** The outboxes of one session, one for each workstream. */
 export class Outboxes {
   readonly #api: Api;
   readonly #storage: Storage;
+  readonly #author: string;
   readonly #of: Record<string, Outbox> = {};
 
-  constructor(api: Api, storage: Storage) {
+  /** `author`: fingerprint of the token that `api` sends with. */
+  constructor(api: Api, storage: Storage, author: string) {
     this.#api = api;
     this.#storage = storage;
+    this.#author = author;
   }
 
   of(workstreamId: string): Outbox {
@@ -168,8 +164,8 @@ export class Outboxes {
   }
 
   /** Goes on with what was under way in all workstreams when the page was left. */
-  resume(author: string): void {
-    for (const id of keptIn(this.#storage)) this.of(id).resume(author);
+  resume(): void {
+    for (const id of keptIn(this.#storage)) this.of(id);
   }
 
   stop(): void {
@@ -181,17 +177,13 @@ export class Outboxes {
       {
         storage: this.#storage,
         intend: ({ key, text }) => this.#api.client.intend(sendMessage, { workstreamId, text }, key),
-        author: () => this.#author(),
+        author: this.#author,
         signedOut: (reason) => {
           this.#api.signedOut(reason);
         },
       },
       workstreamId,
     );
-  }
-
-  #author(): string | null {
-    return this.#api.info?.viewer.tokenId ?? null;
   }
 }
 

@@ -10,7 +10,7 @@ const failed: Answer = { type: 'Failed', message: 'The server cannot be reached.
 const refused: Answer = { type: 'Rejected', code: 'QUEUE_FULL', message: 'The queue is full.', field: null };
 
 /** A server that answers when the test says so, and a tab whose storage outlives its pages. */
-function world(kept = new Map<string, string>()) {
+function world(kept = new Map<string, string>(), author = 'me') {
   const asked: { readonly message: Message; answer(outcome: Answer): void }[] = [];
   const signedOut: string[] = [];
   const outbox = new Outbox(
@@ -24,7 +24,7 @@ function world(kept = new Map<string, string>()) {
         key: message.key,
         run: () => new Promise((answer) => asked.push({ message, answer })),
       }),
-      author: () => 'me',
+      author,
       signedOut: (reason) => signedOut.push(reason),
     },
     'w1',
@@ -99,7 +99,7 @@ it('a refused message comes back with the reason, and is tried again under anoth
   expect(keys()[1]).not.toBe(keys()[0]);
 });
 
-it('goes on after a reload under the same keys, once it is known who is there (D-60)', async () => {
+it('goes on after a reload under the same keys and before what is written next, without asking who is there (D-60)', async () => {
   const before = world();
   before.say('one');
   before.say('two');
@@ -107,27 +107,51 @@ it('goes on after a reload under the same keys, once it is known who is there (D
   before.outbox.stop();
   await before.answer(0, accepted);
 
-  const { outbox, answer, texts, keys, say } = world(before.kept);
-  expect(outbox.text).toBe('thr');
-  expect(outbox.sending.map((message) => message.text)).toEqual(['one', 'two']);
-  say('three');
-  expect(texts()).toEqual([]);
-  outbox.resume('me');
+  const after = world(before.kept);
+  expect(after.texts()).toEqual(['one']);
+  expect(after.outbox.text).toBe('thr');
+  after.say('three');
+  expect(after.outbox.sending.map((message) => message.text)).toEqual(['one', 'two', 'three']);
+  after.outbox.stop();
+
+  const { outbox, answer, texts, keys } = world(after.kept);
+  expect(outbox.problem).toBeNull();
+  const kept = outbox.sending.map((message) => message.key);
   for (const nth of [0, 1, 2]) await answer(nth, accepted);
   await vi.waitUntil(() => outbox.sending.length === 0);
   expect(texts()).toEqual(['one', 'two', 'three']);
+  expect(keys()).toEqual(kept);
   expect(keys()[0]).toBe(before.keys()[0]);
+  expect(outbox.text).toBe('');
 });
 
-it('sends nothing that was written under another token: it stands in the field again (D-12)', () => {
+it('sends nothing that was written under another token: it stands in the field again, and is the same to the first (D-12, D-60)', async () => {
   const before = world();
   before.say('one');
   before.outbox.stop();
-  const { outbox, texts } = world(before.kept);
-  outbox.resume('somebody else');
-  expect(outbox.text).toBe('one');
-  expect(outbox.problem?.message).toMatch(/signed in with another token/);
-  expect(texts()).toEqual([]);
+  const other = world(before.kept, 'somebody else');
+  expect(other.outbox.text).toBe('one');
+  expect(other.outbox.problem?.message).toMatch(/signed in with another token/);
+  expect(other.texts()).toEqual([]);
+  other.outbox.stop();
+
+  const again = world(before.kept);
+  expect(again.texts()).toEqual([]);
+  again.outbox.send();
+  await again.answer(0, accepted);
+  expect(again.keys()).toEqual(before.keys());
+});
+
+it('what is sent under another token than it was written under goes on under that one', () => {
+  const before = world();
+  before.say('one');
+  before.outbox.stop();
+  const other = world(before.kept, 'somebody else');
+  other.outbox.send();
+  expect(other.texts()).toEqual(['one']);
+  other.outbox.stop();
+  expect(world(before.kept, 'somebody else').texts()).toEqual(['one']);
+  expect(world(before.kept).texts()).toEqual([]);
 });
 
 it('is kept when the token is not accepted any more', async () => {

@@ -41,14 +41,19 @@ it('keeps what is unsent of each workstream, and nothing once all is sent', () =
   expect(keptIn(store)).toEqual(['1']);
 });
 
-it.each(['', 'draft', 'null', '{}', '{"text":"x","sending":[{}],"returned":[]}', '[]'])(
-  'takes nothing from what it did not write: %j',
-  (kept) => {
-    const store = storage();
-    store.setItem('weir.composer.1', kept);
-    expect(read(store, '1')).toEqual(nothing);
-  },
-);
+it.each([
+  '',
+  'draft',
+  'null',
+  '{}',
+  '{"text":"x","sending":[{}],"returned":[]}',
+  '{"text":"x","sending":[{"key":"k","text":"t","author":null}],"returned":[]}',
+  '[]',
+])('takes nothing from what it did not write: %j', (kept) => {
+  const store = storage();
+  store.setItem('weir.composer.1', kept);
+  expect(read(store, '1')).toEqual(nothing);
+});
 
 it('a full storage loses no text that is being written', () => {
   const full = {
@@ -77,7 +82,8 @@ it('what is changed is another message, and what stands before it is not', () =>
 });
 
 it('says why a text cannot be sent', () => {
-  expect(unsendable(' \n')).toBe('Write something first.');
+  for (const text of ['', ' \n', '\u200b\u2060 \u3164'])
+    expect(unsendable(text)).toBe('Write something first.');
   expect(unsendable('ü'.repeat(500_001))).toMatch(/1 MB/);
   expect(unsendable('ü'.repeat(500_000))).toBeNull();
 });

@@ -6,13 +6,14 @@
  * Invariants: a message keeps its key for as long as nobody changes its text (D-60); messages stay in the order in
  * which they were written; two messages become one only in the hands of a person.
  */
+import { isBlank } from 'schema/projection';
 
 /** A message as it is sent: the same text under the same key each time. */
 export interface Message {
   readonly key: string;
   readonly text: string;
-  /** Id of the token it was written under; null when that was not known. */
-  readonly author: string | null;
+  /** Fingerprint of the token it was written under. */
+  readonly author: string;
 }
 
 export interface Outgoing {
@@ -42,15 +43,11 @@ export function split(
     else break;
     same.push(message);
   }
-  return { same, rest: rest.trim() === '' ? '' : rest };
+  return { same, rest: isBlank(rest) ? '' : rest };
 }
 
 /** Takes everything out of the field, to be sent behind what is under way already. */
-export function taken(
-  { text, sending, returned }: Outgoing,
-  newKey: () => string,
-  author: string | null,
-): Outgoing {
+export function taken({ text, sending, returned }: Outgoing, newKey: () => string, author: string): Outgoing {
   const { same, rest } = split(text, returned);
   const again = same.map((message) => ({ ...message, author }));
   const written = rest === '' ? [] : [{ key: newKey(), text: rest, author }];
@@ -61,7 +58,7 @@ export function taken(
 export function broughtBack({ text }: Outgoing, messages: readonly Message[]): Outgoing {
   const texts = messages.map((message) => message.text);
   return {
-    text: [...texts, ...(text.trim() === '' ? [] : [text])].join(GAP),
+    text: [...texts, ...(isBlank(text) ? [] : [text])].join(GAP),
     sending: [],
     returned: messages,
   };
@@ -108,7 +105,7 @@ const isMessages = (value: unknown): boolean =>
       isRecord(message) &&
       typeof message['key'] === 'string' &&
       typeof message['text'] === 'string' &&
-      (message['author'] === null || typeof message['author'] === 'string'),
+      typeof message['author'] === 'string',
   );
 
 const isOutgoing = (value: unknown): value is Outgoing =>
@@ -122,7 +119,7 @@ const MOST_BYTES = 1_000_000;
 
 /** Why a text cannot be sent, in words; null when it can. */
 export function unsendable(text: string): string | null {
-  if (text.trim() === '') return 'Write something first.';
+  if (isBlank(text)) return 'Write something first.';
   return new TextEncoder().encode(text).byteLength > MOST_BYTES
     ? 'This is longer than 1 MB. Put it in a file of the workspace and name the file instead.'
     : null;

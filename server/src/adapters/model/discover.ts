@@ -1,8 +1,10 @@
 /**
- * Owns: finding a local model server when none is configured. Asks 127.0.0.1 only, and only for its list of models.
- * Does not own: talking to it (`openai-chat.ts`), or telling the operator.
+ * Owns: asking an endpoint for its list of models, and finding a local server by it, on 127.0.0.1 only.
+ * Does not own: talking to it (`openai-chat.ts`), or telling the operator (`choose.ts`).
  */
 import type { Clock } from '../../ports/clock.ts';
+import type { Endpoint } from './endpoint.ts';
+import { codeOf } from './faults.ts';
 import { isRecord, parseJson, readText, textOf } from './json.ts';
 
 export interface DiscoveredEndpoint {
@@ -15,7 +17,7 @@ export interface DiscoveredEndpoint {
   readonly models: readonly string[];
 }
 
-interface LocalServer {
+export interface LocalServer {
   readonly name: string;
   readonly port: number;
 }
@@ -32,67 +34,86 @@ const timeoutMs = 300;
 const maxBytes = 1024 * 1024;
 
 /**
- * Asks all ports at once, 300 ms each, and answers the first in order that lists at least one model; null when none
- * does. `preferredModel` is chosen where it is listed, else the first that looks able to talk. Never throws.
+ * Asks all ports at once, 300 ms each. Answers the first in order that lists `preferredModel`, else the first that lists
+ * any, with the first of its models that looks able to talk; null when none does. Never throws.
  */
 export async function findLocalEndpoint(
   deps: { readonly clock: Clock },
   options: { readonly ports?: readonly LocalServer[]; readonly preferredModel?: string | undefined } = {},
 ): Promise<DiscoveredEndpoint | null> {
   const servers = options.ports ?? localServers;
+  const preferred = options.preferredModel;
   const answers = await Promise.all(
     servers.map(async (server): Promise<DiscoveredEndpoint | null> => {
       const baseUrl = `http://127.0.0.1:${server.port}/v1`;
-      const models = await listModels(deps.clock, baseUrl, { apiKey: undefined, withinMs: timeoutMs });
-      const model = choose(models, options.preferredModel);
+      const listing = await listModels(deps.clock, { baseUrl, authorization: null }, timeoutMs);
+      const models = listing.type === 'listed' ? listing.models : [];
+      const model = chooseModelOf(models, preferred);
       return model === null ? null : { name: server.name, baseUrl, model, models };
     }),
   );
-  return answers.find((answer) => answer !== null) ?? null;
+  const found = answers.filter((answer) => answer !== null);
+  return (
+    found.find(({ models }) => preferred !== undefined && isListed(models, preferred)) ?? found[0] ?? null
+  );
 }
 
-/** The model a configured endpoint lists first that looks able to talk; null when it lists none within 2 s. */
-export async function findModelAt(
-  deps: { readonly clock: Clock },
-  endpoint: { readonly baseUrl: string; readonly apiKey: string | undefined },
-): Promise<string | null> {
-  const base = endpoint.baseUrl.trim().replace(/\/+$/, '');
-  return choose(await listModels(deps.clock, base, { apiKey: endpoint.apiKey, withinMs: 2_000 }), undefined);
-}
+/** What came of asking an endpoint which models it has. */
+export type Listing =
+  | { readonly type: 'listed'; readonly models: readonly string[] }
+  /** It does not take the credentials: 401 or 403. */
+  | { readonly type: 'refused'; readonly status: number }
+  /** `code`: ECONNREFUSED and the like, or how long it was waited for. */
+  | { readonly type: 'unreachable'; readonly code: string }
+  /** It answers, and what it answers is no list of models. */
+  | { readonly type: 'unlisted' };
 
-/** Ids of the models it lists; none when anything about the answer is unlike a list of models. */
-async function listModels(
+/** Asks once; never rejects. */
+export async function listModels(
   clock: Clock,
-  baseUrl: string,
-  { apiKey, withinMs }: { readonly apiKey: string | undefined; readonly withinMs: number },
-): Promise<readonly string[]> {
+  { baseUrl, authorization }: Pick<Endpoint, 'baseUrl' | 'authorization'>,
+  withinMs: number,
+): Promise<Listing> {
   const controller = new AbortController();
   const cancel = clock.after(withinMs, () => controller.abort());
+  let answered = false;
   try {
     const response = await fetch(`${baseUrl}/models`, {
       signal: controller.signal,
-      redirect: 'error',
+      redirect: 'manual',
       headers: {
         accept: 'application/json',
-        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.trim()}` }),
+        ...(authorization === null ? {} : { authorization }),
       },
     });
+    answered = true;
+    if (response.status === 401 || response.status === 403)
+      return { type: 'refused', status: response.status };
     const json =
       response.ok && response.body ? parseJson(await readText(response.body, maxBytes)) : undefined;
     const data = isRecord(json) ? json['data'] : undefined;
-    if (!Array.isArray(data)) return [];
-    const ids = data.map((item) => (isRecord(item) ? textOf(item['id']).trim() : ''));
-    return ids.includes('') ? [] : ids;
-  } catch {
-    return [];
+    if (!Array.isArray(data)) return { type: 'unlisted' };
+    const models = data.map((item) => (isRecord(item) ? textOf(item['id']).trim() : ''));
+    return models.includes('') ? { type: 'unlisted' } : { type: 'listed', models };
+  } catch (error) {
+    if (answered) return { type: 'unlisted' };
+    const code = controller.signal.aborted ? `no answer in ${withinMs / 1000} s` : codeOf(error);
+    return { type: 'unreachable', code };
   } finally {
     cancel();
     controller.abort();
   }
 }
 
+/** Whether `wanted` is listed: as it is, as Ollama lists it, or as Gemini does; both take the short name, too. */
+export const isListed = (models: readonly string[], wanted: string): boolean =>
+  [wanted, `${wanted}:latest`, `models/${wanted}`].some((name) => models.includes(name));
+
 /** These are listed beside the others and cannot talk. */
 const silent = /embed|rerank|whisper|tts|bge-|minilm/i;
 
-const choose = (models: readonly string[], preferred: string | undefined): string | null =>
-  models.find((m) => m === preferred) ?? models.find((m) => !silent.test(m)) ?? models[0] ?? null;
+/** The wanted model where it is listed, else the first that looks able to talk, else the first; null of none. */
+export const chooseModelOf = (models: readonly string[], wanted: string | undefined): string | null =>
+  wanted !== undefined && isListed(models, wanted)
+    ? wanted
+    : (models.find((m) => !silent.test(m)) ?? models[0] ?? null);

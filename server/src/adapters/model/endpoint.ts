@@ -1,6 +1,17 @@
 /**
- * Owns: what is known about an endpoint, and keeping its credentials apart from everything that is shown.
+ * Owns: the settings of an endpoint, what is known about an endpoint, and keeping its credentials apart from everything that is shown.
  */
+
+/** OPENAI_API_KEY, OPENAI_BASE_URL, WEIR_MODEL. */
+export interface ModelConfig {
+  readonly apiKey?: string | undefined;
+  /** An http(s) URL; with a key alone, OpenAI's own. */
+  readonly baseUrl?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+export const openAiUrl = 'https://api.openai.com/v1';
+export const openAiModel = 'gpt-5-mini';
 
 export interface Endpoint {
   /** Base URL without userinfo. */

@@ -88,6 +88,7 @@ export interface FaultDetail extends Partial<FaultText> {
   /** What the endpoint said, or a status; shortened and cleaned here. */
   readonly detail?: string;
   readonly retryAfterMs?: number | null;
+  readonly status?: number | null;
 }
 
 /** A fault of this kind, with its sentence. */
@@ -98,6 +99,7 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
   return {
     type: 'failed',
     kind,
+    ...(more.status == null ? {} : { status: more.status }),
     message: hide(message, scope.secrets),
     retryable,
     retryAfterMs: more.retryAfterMs ?? null,
@@ -184,7 +186,7 @@ export function faultFromDescription(
           retryable: status === null,
         }
       : {};
-  return createFault(kind, scope, { ...more, detail, retryAfterMs });
+  return createFault(kind, scope, { ...more, detail, retryAfterMs, status });
 }
 
 /** Names what the SDK or the transport threw. `now` is milliseconds since 1970, for a Retry-After date. */
@@ -241,7 +243,7 @@ function statusIn(error: Json): number | null {
 }
 
 /** The code of the innermost cause that has one (ECONNREFUSED …), else its message. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   let text = '';
   let at: unknown = error;
   for (let depth = 0; depth < 5 && at instanceof Error; depth++) {

@@ -9,21 +9,13 @@ import type { Log } from '../../ports/log.ts';
 import type { Model, ModelOutcome } from '../../ports/model.ts';
 import { callDemo, demoAlias, demoDescription } from './demo.ts';
 import type { DiscoveredEndpoint } from './discover.ts';
-import { parseEndpoint } from './endpoint.ts';
+import { openAiModel, openAiUrl, parseEndpoint, type ModelConfig } from './endpoint.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 
-export { findLocalEndpoint, findModelAt, type DiscoveredEndpoint } from './discover.ts';
+export { chooseModel } from './choose.ts';
+export type { DiscoveredEndpoint } from './discover.ts';
+export type { ModelConfig } from './endpoint.ts';
 
-/** OPENAI_API_KEY, OPENAI_BASE_URL, WEIR_MODEL. */
-export interface ModelConfig {
-  readonly apiKey?: string | undefined;
-  /** An http(s) URL; with a key alone, OpenAI's own. */
-  readonly baseUrl?: string | undefined;
-  readonly model?: string | undefined;
-}
-
-const openAiUrl = 'https://api.openai.com/v1';
-const openAiModel = 'gpt-5-mini';
 /** Servers with one model accept any name; others answer which models they have. */
 const unnamedModel = 'default';
 
@@ -31,6 +23,8 @@ interface Route {
   readonly alias: string;
   readonly description: string;
   readonly demo: boolean;
+  /** Host and port of the endpoint; null for the demo. */
+  readonly host: string | null;
   readonly call: Model['call'];
 }
 
@@ -49,6 +43,7 @@ export function createModel(deps: {
     alias: demoAlias,
     description: demoDescription,
     demo: true,
+    host: null,
     call: (request, signal, onDelta) => callDemo(deps, request, signal, onDelta),
   };
   const routes = language ? [language, demo] : [demo];
@@ -59,8 +54,14 @@ export function createModel(deps: {
       if (!route) return unknownAlias(request.alias, routes);
       const outcome = await route.call(request, signal, onDelta);
       if (outcome.type === 'failed') {
-        const { kind, retryable, retryAfterMs } = outcome;
-        deps.log.warn({ alias: route.alias, kind, retryable, retryAfterMs }, 'model call failed');
+        const { kind, status, retryable, retryAfterMs, message } = outcome;
+        const { alias, host } = route;
+        const workstream = request.workstreamId;
+        // The sentence holds no credential and at most a line of what the endpoint said; the person reads the same.
+        deps.log.warn(
+          { workstream, alias, host, kind, status, retryable, retryAfterMs, sentence: message },
+          'model call failed',
+        );
       }
       return outcome;
     },
@@ -91,6 +92,7 @@ function createLanguageRoute(deps: Parameters<typeof createModel>[0]): Route | n
     alias: model === demoAlias ? `${demoAlias}@${endpoint.host}` : model,
     description: `${model} at ${endpoint.host}`,
     demo: false,
+    host: endpoint.host,
     call: (request, signal, onDelta) => chat.call(request, signal, onDelta),
   };
 }

@@ -2,6 +2,8 @@
  * Owns: what a command sees of the server's environment. An allow-list, because a deny-list forgets the next secret.
  */
 
+import { dirname } from 'node:path';
+
 /** Marks every process of a call; inherited by what it starts. */
 export const callMarker = 'WEIR_CALL_ID';
 
@@ -16,10 +18,10 @@ const allowed: ReadonlySet<string> = new Set([
   'SHELL',
 ]);
 
-/** The environment of a command: allowed names only, no terminal, and the marker of its call. */
+/** The environment of a command in `cwd`: allowed names only, no terminal, the marker of its call, a ceiling for git. */
 export function commandEnvironment(
   server: Readonly<Record<string, string | undefined>>,
-  callId: string,
+  { callId, cwd }: { readonly callId: string; readonly cwd: string },
 ): Record<string, string> {
   const kept = Object.entries(server).filter(
     (pair): pair is [string, string] =>
@@ -29,6 +31,9 @@ export function commandEnvironment(
     ...Object.fromEntries(kept),
     ...(server['PATH'] === undefined ? {} : { PATH: ownPath(server['PATH']) }),
     TERM: 'dumb',
+    // git looks for a repository in the workspace and not above it: what is there belongs to somebody else, and may be
+    // the installation of the server itself.
+    GIT_CEILING_DIRECTORIES: dirname(cwd),
     [callMarker]: callId,
   };
 }

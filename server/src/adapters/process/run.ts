@@ -102,7 +102,7 @@ async function spawnIn(
 ): Promise<Omit<Started, 'output'> | string> {
   const child = spawn('/bin/sh', ['-c', command.script], {
     cwd: folder.path,
-    env: commandEnvironment(process.env, command.callId),
+    env: commandEnvironment(process.env, command),
     stdio: ['ignore', output, output],
     detached: true,
   });

@@ -1,6 +1,6 @@
 /** Owns: reading workstreams and open approvals without loading them. CREATING rows do not exist here (D-20). */
 import { raw } from '@mikro-orm/core';
-import type { Catalog } from '../../ports/catalog.ts';
+import type { Catalog, Place } from '../../ports/catalog.ts';
 import { ApprovalCycleRow, ApprovalItemRow } from './entities/approval.ts';
 import { NodeSessionRow } from './entities/node-session.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
@@ -34,11 +34,9 @@ export function createCatalog(orm: Orm): Catalog {
       available(async () => {
         const em = orm.em.fork();
         const visible = { lifecycle: { $ne: 'CREATING' as const } };
-        const last = after === null ? null : await em.findOne(WorkstreamRow, { id: after, ...visible });
-        if (after !== null && !last) return nothing(await em.count(WorkstreamRow, visible));
         const rows = await em.find(
           WorkstreamRow,
-          last ? { ...visible, ...before('createdAt', last.createdAt, last.id) } : visible,
+          after ? { ...visible, ...before('createdAt', after) } : visible,
           {
             fields: [
               'id',
@@ -74,12 +72,9 @@ export function createCatalog(orm: Orm): Catalog {
       available(async () => {
         const em = orm.em.fork();
         const open = { status: 'OPEN' as const };
-        // One that has been decided in the meantime still marks its place.
-        const last = after === null ? null : await em.findOne(ApprovalCycleRow, { id: after });
-        if (after !== null && !last) return nothing(await em.count(ApprovalCycleRow, open));
         const rows = await em.find(
           ApprovalCycleRow,
-          last ? { ...open, ...before('openedAt', last.openedAt, last.id) } : open,
+          after ? { ...open, ...before('openedAt', after) } : open,
           { orderBy: { openedAt: 'desc', id: 'desc' }, limit: first + 1, disableIdentityMap: true },
         );
         const page = rows.slice(0, first);
@@ -106,16 +101,14 @@ export function createCatalog(orm: Orm): Catalog {
   };
 }
 
-const nothing = (totalCount: number) => ({ items: [], hasNext: false, totalCount });
-
 const liveSession = (id: string) => ({
   id,
   endedAt: null,
   expiresAt: { $gt: raw<Date>('clock_timestamp()') },
 });
 
-/** What comes after a row when newest comes first. The first condition alone lets the index begin at the row. */
-const before = <K extends string>(time: K, at: Date, id: string) => ({
-  [time]: { $lte: at },
-  $or: [{ [time]: { $lt: at } }, { id: { $lt: id } }],
+/** What comes after a place when newest comes first. The first condition alone lets the index begin there. */
+const before = <K extends string>(time: K, { at, id }: Place) => ({
+  [time]: { $lte: new Date(at) },
+  $or: [{ [time]: { $lt: new Date(at) } }, { id: { $lt: id } }],
 });

@@ -6,12 +6,15 @@
  * - At most one server on a folder: PostgreSQL's own interlock, and flock where there is one.
  * - At most one Weir on that server: a server belongs to the process that launched it while that process runs;
  *   afterwards to who gets the advisory lock through it. Both vanish with their holder, even by kill -9.
- * - A server that goes away unasked is brought back, by the same rules.
+ * - A server that goes away unasked is brought back, by the same rules; but never on other files than it had.
+ * - Files that were deleted, moved or replaced end it for good: whoever asks `isThere` after an answer never calls
+ *   durable what was written to files that nobody finds again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { ensureCluster, openCluster, superuser, type Cluster } from './embedded/cluster.ts';
 import { isRunning, processIdentity } from './embedded/identity.ts';
+import { holdPlace, type Place } from './embedded/place.ts';
 import {
   end,
   endPostmaster,
@@ -27,6 +30,8 @@ export interface EmbeddedPostgresOptions {
   readonly fsync?: boolean;
   /** Lines for a person who waits. */
   readonly progress?: (line: string) => void;
+  /** Told once, in a sentence for a person, when the files are gone and the server is ended for good. */
+  readonly onGone?: (sentence: string) => void;
 }
 
 export interface EmbeddedPostgres {
@@ -38,6 +43,8 @@ export interface EmbeddedPostgres {
   };
   /** Process id of the server as it runs now. */
   pid(): number;
+  /** Looks whether its files are still the ones that were opened. Once false, it stays so, and the server ends. */
+  isThere(): boolean;
   /** Fast shutdown, bounded to 7 s. Never rejects; again does no harm. */
   stop(): Promise<void>;
 }
@@ -61,6 +68,8 @@ type Acquired =
 const database = 'weir';
 /** Any number, the same in every Weir. */
 const ownerLock = 0x57454952;
+/** How often the files are looked for when nothing is asked of the database. */
+const lookMs = 1_000;
 /** How long a server that stops may take to leave. */
 const leavePatienceMs = 60_000;
 /** How long a server whose process died may take to notice. */
@@ -74,10 +83,14 @@ export async function startEmbeddedPostgres(
   try {
     const cluster = await openCluster({ dataDir: options.dataDir, fsync: options.fsync ?? true });
     await ensureCluster(cluster, progress);
+    const place = holdPlace(cluster.dir);
     const acquired = await acquire(cluster, progress);
-    if (acquired.type !== 'held') return { type: 'refused', message: acquired.message };
+    if (acquired.type !== 'held') {
+      place.close();
+      return { type: 'refused', message: acquired.message };
+    }
     await ensureDatabase(acquired.held.client);
-    return { type: 'started', server: supervise(cluster, acquired.held, progress) };
+    return { type: 'started', server: supervise(cluster, place, acquired.held, progress, options.onGone) };
   } catch (error) {
     return { type: 'refused', message: error instanceof Error ? error.message : String(error) };
   }
@@ -180,13 +193,34 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
 
 async function endHeld({ client, postmaster }: Held): Promise<void> {
   await end(client);
-  await endPostmaster(postmaster);
+  await endPostmaster(postmaster, { atOnce: false });
 }
 
-function supervise(cluster: Cluster, first: Held, progress: (line: string) => void): EmbeddedPostgres {
+const goneSentence = (cluster: Cluster): string =>
+  `The database in ${cluster.dir} was deleted, moved or replaced while Weir was running, so nothing can be stored any more. Put it back and start again; without it the next start begins with an empty database.`;
+
+function supervise(
+  cluster: Cluster,
+  place: Place,
+  first: Held,
+  progress: (line: string) => void,
+  onGone: (sentence: string) => void = () => undefined,
+): EmbeddedPostgres {
+  let gone = false;
+  const looking = setInterval(isThere, lookMs).unref();
   let held = first;
   let stopping: Promise<void> | null = null;
   let reviving: Promise<void> = Promise.resolve();
+
+  function isThere(): boolean {
+    if (gone || place.isThere()) return !gone;
+    gone = true;
+    clearInterval(looking);
+    // Not in order: there is nowhere left to write to.
+    void endPostmaster(held.postmaster, { atOnce: true });
+    onGone(goneSentence(cluster));
+    return false;
+  }
 
   function watch(): void {
     const { client } = held;
@@ -202,11 +236,12 @@ function supervise(cluster: Cluster, first: Held, progress: (line: string) => vo
   }
 
   async function revive(): Promise<void> {
-    for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 30_000)) {
+    for (let waitMs = 100; !stopping && isThere(); waitMs = Math.min(waitMs * 2, 30_000)) {
       progress('The embedded PostgreSQL went away; starting it again');
       const acquired = await acquire(cluster, progress);
       if (acquired.type === 'held') {
-        if (stopping) return endHeld(acquired.held);
+        // Looked at again: what was started may stand on files that took their place meanwhile.
+        if (stopping || !isThere()) return endHeld(acquired.held);
         held = acquired.held;
         watch();
         return;
@@ -221,12 +256,15 @@ function supervise(cluster: Cluster, first: Held, progress: (line: string) => vo
   async function stop(): Promise<void> {
     await Promise.race([reviving, delay(1_000, undefined, { ref: false })]);
     await endHeld(held);
+    clearInterval(looking);
+    place.close();
   }
 
   watch();
   return {
     connection: { host: first.postmaster.host, port: first.postmaster.port, user: superuser, database },
     pid: () => Number.parseInt(held.postmaster.identity, 10),
+    isThere,
     stop: () => (stopping ??= stop()),
   };
 }

@@ -18,6 +18,8 @@ import { createSearch } from './search.ts';
 import { createSessions } from './sessions.ts';
 import { createTokenStore } from './token-store.ts';
 
+export { makeFolder } from './embedded/place.ts';
+
 export interface Storage {
   readonly journal: Journal;
   readonly sessions: Sessions;
@@ -41,6 +43,11 @@ export type StorageOptions = (
 ) & {
   /** Lines for a person who waits: first start, repair, a server that came back. */
   readonly progress?: (line: string) => void;
+  /**
+   * Told once, in a sentence for a person, when an embedded database's files were deleted, moved or replaced: nothing
+   * is durable any more, nothing is answered any more, and the process should end.
+   */
+  readonly onGone?: (sentence: string) => void;
 };
 
 export type StorageOutcome = { readonly type: 'opened'; readonly storage: Storage } | OpenFailure;
@@ -48,8 +55,8 @@ export type StorageOutcome = { readonly type: 'opened'; readonly storage: Storag
 export async function openStorage(options: StorageOptions): Promise<StorageOutcome> {
   const database = await findDatabase(options);
   if (database.type === 'refused') return database;
-  const { connection, stop, kind } = database;
-  const opened = await openOrm(connection);
+  const { connection, stop, kind, isThere } = database;
+  const opened = await openOrm(connection, { isThere });
   if (opened.type === 'refused') {
     await stop();
     return opened;
@@ -84,16 +91,18 @@ type Database = {
   readonly connection: Connection;
   readonly kind: '' | ' (embedded)';
   readonly stop: () => Promise<void>;
+  readonly isThere: () => boolean;
 };
 
 async function findDatabase(options: StorageOptions): Promise<Database | OpenFailure> {
   if ('databaseUrl' in options) {
     const parsed = connectionOf(options.databaseUrl);
     if (parsed.type === 'refused') return parsed;
-    return { type: 'database', connection: parsed.connection, kind: '', stop: () => Promise.resolve() };
+    const { connection } = parsed;
+    return { type: 'database', connection, kind: '', stop: () => Promise.resolve(), isThere: () => true };
   }
   const started = await startEmbeddedPostgres(options);
   if (started.type === 'refused') return started;
-  const { connection, stop } = started.server;
-  return { type: 'database', connection, kind: ' (embedded)', stop };
+  const { connection, stop, isThere } = started.server;
+  return { type: 'database', connection, kind: ' (embedded)', stop, isThere };
 }

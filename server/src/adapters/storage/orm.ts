@@ -60,7 +60,11 @@ export function connectionOf(
 /** Checks the server, brings its tables up to date, opens the ORM. */
 export async function openOrm(
   connection: Connection,
-  options: { readonly poolMax?: number } = {},
+  options: {
+    readonly poolMax?: number;
+    /** Says no once the database's files are gone: what it answers from then on does not count. */
+    readonly isThere?: () => boolean;
+  } = {},
 ): Promise<OrmOutcome> {
   const client = dedicatedClient(connection, 'weir migrations');
   let orm: Orm | null = null;
@@ -68,7 +72,7 @@ export async function openOrm(
     await client.connect();
     const server = await checkServer(client);
     if (server.type === 'refused') return server;
-    orm = await MikroORM.init(ormOptions(connection, options.poolMax ?? 10));
+    orm = await MikroORM.init(ormOptions(connection, options.poolMax ?? 10, options.isThere ?? (() => true)));
     const migrated = await migrate(orm, client);
     if (migrated) {
       await orm.close(true);
@@ -97,7 +101,7 @@ export function dedicatedClient(connection: Connection, name: string): pg.Client
   return client;
 }
 
-function ormOptions(connection: Connection, poolMax: number): Options {
+function ormOptions(connection: Connection, poolMax: number, isThere: () => boolean): Options {
   const { host, port, user, database, password, ssl } = connection;
   return {
     host,
@@ -113,7 +117,7 @@ function ormOptions(connection: Connection, poolMax: number): Options {
     ensureDatabase: false,
     pool: { min: 0, max: poolMax, idleTimeoutMillis: 30_000 },
     driverOptions: {
-      ...poolOptions,
+      ...poolOptions(isThere),
       ssl,
       application_name: 'weir',
       connectionTimeoutMillis: connectTimeoutMs,

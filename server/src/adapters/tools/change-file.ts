@@ -80,7 +80,7 @@ async function changeOf(
   workspace: string,
   changing: Changing,
 ): Promise<{ place: Place; file: FileContent; change: Change } | Refusal> {
-  const place = await placeInside(workspace, path);
+  const place = await placeInside(workspace, path, limits.closedFolders);
   if (isRefusal(place)) return place;
   const file = await contentOf(place, limits.maxFileBytes);
   if (isRefusal(file)) return file;

@@ -1,8 +1,8 @@
 /**
  * Owns: the border of the workspace. A path as a model wrote it becomes a real place inside, or a refusal.
  *
- * Invariants: the real path (every symbolic link followed) of what is touched lies in the real path of the workspace;
- * nothing outside is opened or listed, and a refusal is the same whether something is there or not. The workspace is
+ * Invariants: the real path (every symbolic link followed) of what is touched lies in the real path of the workspace, and
+ * in no folder that is closed to it; nothing else is opened or listed, and a refusal is the same whether something is there or not. The workspace is
  * given as a real path; when that path leads elsewhere by now, it was swapped, and everything is refused.
  * Links can change after this looked: who opens or writes a place checks again (`open-inside.ts`).
  */
@@ -11,9 +11,15 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { isRefusal, refuse, type Refusal } from './tool.ts';
 import { visibleLine } from './visible.ts';
 
-export interface Place {
+/** Where the tools of one workspace may go. */
+export interface Ground {
   /** Real path of the workspace. */
   readonly root: string;
+  /** Real paths of folders, in it or above it, in which nothing may be touched. */
+  readonly closed: readonly string[];
+}
+
+export interface Place extends Ground {
   /** Real path of the nearest part that exists: the place itself, or a folder above it. */
   readonly nearest: string;
   /** Names below `nearest` that do not exist yet; empty when the place exists. */
@@ -26,7 +32,15 @@ export interface Place {
 const maxPathBytes = 4_095;
 const maxNameBytes = 255;
 
-export async function placeInside(workspace: string, path: string): Promise<Place | Refusal> {
+/**
+ * `closedFolders`: real paths. Each is closed to every workspace that is not a folder below it: the server makes some of
+ * its workspaces in its own data folder.
+ */
+export async function placeInside(
+  workspace: string,
+  path: string,
+  closedFolders: readonly string[],
+): Promise<Place | Refusal> {
   const shown = `"${visibleLine(path.length > 200 ? `${path.slice(0, 200)}…` : path)}"`;
   if (path === '')
     return refuse('The path is empty. Give a path relative to the workspace, such as "src/main.ts".');
@@ -34,6 +48,7 @@ export async function placeInside(workspace: string, path: string): Promise<Plac
     return refuse(`The path ${shown} holds characters no path may have.`);
   const root = await rootOf(workspace);
   if (isRefusal(root)) return root;
+  const ground = { root, closed: closedFolders.filter((c) => c === root || !isWithin(c, root)) };
 
   const outside = refuse(
     `The path ${shown} leads outside the workspace, where nothing may be read or written. Use a path relative to the workspace, without "..".`,
@@ -59,13 +74,14 @@ export async function placeInside(workspace: string, path: string): Promise<Plac
     const found = await look(part);
     if ('real' in found) {
       if (!isWithin(root, found.real)) return escaping;
+      if (isClosed(ground, join(found.real, ...missing))) return refuse(closedTo(shown));
       if (missing.length > 0 && !found.isFolder) {
         return refuse(
           `"${visibleLine(relative(root, found.real))}" is not a folder, so ${shown} cannot be in it.`,
         );
       }
       const label = relative(root, join(found.real, ...missing)) || '.';
-      return { root, nearest: found.real, missing, label };
+      return { ...ground, nearest: found.real, missing, label };
     }
     switch (found.code) {
       case 'ENOENT':
@@ -99,6 +115,12 @@ export async function rootOf(workspace: string): Promise<string | Refusal> {
       'nothing is read, written or run until a person has put the folder back.',
   );
 }
+
+/** Whether a real path lies in a folder that is closed to this workspace. */
+export const isClosed = ({ closed }: Ground, real: string): boolean => closed.some((c) => isWithin(c, real));
+
+export const closedTo = (shown: string): string =>
+  `${shown} lies in the data folder of the Weir server, where file tools may read and write nothing. Use another path.`;
 
 /** True for `root` itself and what lies below. Both must be absolute and normalised. */
 export function isWithin(root: string, path: string): boolean {

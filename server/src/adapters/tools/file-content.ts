@@ -18,7 +18,7 @@ export interface FileContent {
 
 export async function contentOf(place: Place, maxBytes: number): Promise<FileContent | Refusal> {
   if (place.missing.length > 0) return { bytes: null, basis: basisOf(place.label, null) };
-  const handle = await openFile({ root: place.root, path: place.nearest, label: place.label });
+  const handle = await openFile({ ...place, path: place.nearest });
   if (isRefusal(handle)) return handle;
   try {
     const { size } = await handle.stat();

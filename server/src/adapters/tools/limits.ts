@@ -1,4 +1,4 @@
-/** What keeps one call from filling the context, the memory or an afternoon. */
+/** What keeps one call from filling the context, the memory or an afternoon, and from what is the server's own. */
 export interface ToolLimits {
   /** Bytes of a call's arguments, the JSON text in UTF-8. They are kept for ever, and shown to who is asked. */
   readonly maxArgumentsBytes: number;
@@ -15,6 +15,8 @@ export interface ToolLimits {
   readonly maxEntries: number;
   /** UTF-16 code units of a preview's body. */
   readonly maxPreviewLength: number;
+  /** Real paths of folders where file tools touch nothing, unless the workspace is a folder below. */
+  readonly closedFolders: readonly string[];
 }
 
 export const defaultLimits: ToolLimits = {
@@ -26,4 +28,5 @@ export const defaultLimits: ToolLimits = {
   maxFileBytes: 4_194_304,
   maxEntries: 1_000,
   maxPreviewLength: 65_536,
+  closedFolders: [],
 };

@@ -3,7 +3,7 @@
  */
 import { opendir, readlink } from 'node:fs/promises';
 import * as z from 'zod';
-import { placeInside } from './confine.ts';
+import { placeInside, type Ground } from './confine.ts';
 import type { ToolLimits } from './limits.ts';
 import { openFolder, type Folder } from './open-inside.ts';
 import { canceledBeforeStart, failed, isRefusal, type Tool } from './tool.ts';
@@ -37,19 +37,20 @@ export function createListFiles(
         .describe(`How many levels of folders to show; ${defaultDepth} if left out.`),
     }),
     async preview({ path = '.', depth = defaultDepth }, workspace) {
-      const place = await placeInside(workspace, path);
+      const place = await placeInside(workspace, path, limits.closedFolders);
       if (isRefusal(place)) return place;
       const title = visibleLine(place.label);
       return { preview: { kind: 'TEXT', title, body: `${depth} levels deep\n` }, basis: null };
     },
-    async run({ path = '.', depth = defaultDepth }, { workspace, signal }) {
+    async run({ path: asked = '.', depth = defaultDepth }, { workspace, signal }) {
       if (signal.aborted) return canceledBeforeStart;
-      const place = await placeInside(workspace, path);
+      const place = await placeInside(workspace, asked, limits.closedFolders);
       if (isRefusal(place)) return failed(place.refused);
-      const { root, label } = place;
-      const folder = await openFolder({ root, path: [place.nearest, ...place.missing].join('/'), label });
+      const { label } = place;
+      const path = [place.nearest, ...place.missing].join('/');
+      const folder = await openFolder({ ...place, path });
       if (isRefusal(folder)) return failed(folder.refused);
-      const listing: Listing = { root, signal, room: limits.maxEntries, lines: [], notes: [] };
+      const listing: Listing = { ground: place, signal, room: limits.maxEntries, lines: [], notes: [] };
       const prefix = label === '.' ? '' : `${label}/`;
       await list(listing, folder, prefix, depth).finally(() => folder.handle.close());
       if (signal.aborted) return canceledBeforeStart;
@@ -60,7 +61,7 @@ export function createListFiles(
 }
 
 interface Listing {
-  readonly root: string;
+  readonly ground: Ground;
   readonly signal: AbortSignal;
   /** Entries that may still be listed. */
   room: number;
@@ -81,7 +82,7 @@ async function list(listing: Listing, folder: Folder, prefix: string, depth: num
 
     if (kind !== 'folder' || depth === 1 || skipped.has(name)) continue;
     const path = `${folder.base}/${name}`;
-    const inner = await openFolder({ root: listing.root, path, label: `${prefix}${name}` });
+    const inner = await openFolder({ ...listing.ground, path, label: `${prefix}${name}` });
     if (isRefusal(inner)) listing.notes.push(`[not listed: ${inner.refused}]`);
     else await list(listing, inner, `${prefix}${name}/`, depth - 1).finally(() => inner.handle.close());
   }

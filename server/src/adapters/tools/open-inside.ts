@@ -7,7 +7,7 @@
  */
 import { constants } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
-import { isWithin } from './confine.ts';
+import { closedTo, isClosed, isWithin, type Ground } from './confine.ts';
 import { refuse, type Refusal } from './tool.ts';
 import { visibleLine } from './visible.ts';
 
@@ -20,60 +20,57 @@ export interface Folder {
 
 const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Opens a regular file for reading. `label` is how to call it. */
-export async function openFile({
-  root,
-  path,
-  label,
-}: {
-  readonly root: string;
+/** What is to be opened, and where it must be. */
+interface At extends Ground {
   readonly path: string;
+  /** How to call it. */
   readonly label: string;
-}): Promise<FileHandle | Refusal> {
-  const shown = `"${visibleLine(label)}"`;
+}
+
+/** Opens a regular file for reading. */
+export async function openFile(at: At): Promise<FileHandle | Refusal> {
+  const { path } = at;
+  const shown = `"${visibleLine(at.label)}"`;
   try {
     // Looked at before it is opened: opening alone does something to a device or to the writer of a pipe.
     const kind = kindOf(await lstat(path));
     if (kind !== 'file') return refuse(notAFile(shown, kind));
     const handle = await open(path, readOnly);
-    const isRight = async (): Promise<boolean> =>
-      (await handle.stat()).isFile() && (await isInside(handle, root, path));
-    return (await keptIf(handle, isRight)) ? handle : refuse(replaced(shown));
+    const wrong = await closedIf(handle, async () =>
+      (await handle.stat()).isFile() ? whyWrong(handle, at, shown) : replaced(shown),
+    );
+    return wrong === null ? handle : refuse(wrong);
   } catch (error) {
     return refuse(whyNot(shown, error as NodeJS.ErrnoException));
   }
 }
 
 /** Opens a folder: a path inside `root`, or a name behind the `base` of an open folder. */
-export async function openFolder({
-  root,
-  path,
-  label,
-}: {
-  readonly root: string;
-  readonly path: string;
-  readonly label: string;
-}): Promise<Folder | Refusal> {
-  const shown = `"${visibleLine(label)}"`;
+export async function openFolder(at: At): Promise<Folder | Refusal> {
+  const { path } = at;
+  const shown = `"${visibleLine(at.label)}"`;
   try {
     const handle = await open(path, readOnly | constants.O_DIRECTORY);
-    return (await keptIf(handle, () => isInside(handle, root, path)))
-      ? { handle, base: byDescriptor(handle) ?? path }
-      : refuse(replaced(shown));
+    const wrong = await closedIf(handle, () => whyWrong(handle, at, shown));
+    return wrong === null ? { handle, base: byDescriptor(handle) ?? path } : refuse(wrong);
   } catch (error) {
     return refuse(whyNot(shown, error as NodeJS.ErrnoException));
   }
 }
 
-/** Closes what is not right, also when it cannot be found out. */
-async function keptIf(handle: FileHandle, isRight: () => Promise<boolean>): Promise<boolean> {
+/** Closes what is wrong, also when it cannot be found out. */
+async function closedIf(
+  handle: FileHandle,
+  look: () => Promise<string | null> | string,
+): Promise<string | null> {
   let keep = false;
   try {
-    keep = await isRight();
+    const wrong = await look();
+    keep = wrong === null;
+    return wrong;
   } finally {
     if (!keep) await handle.close();
   }
-  return keep;
 }
 
 const replaced = (shown: string): string => `${shown} was replaced while it was opened. Try again.`;
@@ -81,12 +78,20 @@ const replaced = (shown: string): string => `${shown} was replaced while it was 
 const byDescriptor = (handle: FileHandle): string | null =>
   process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : null;
 
-async function isInside(handle: FileHandle, root: string, path: string): Promise<boolean> {
+/** Why what was opened may not be used, where it really is; null when it may. */
+async function whyWrong(handle: FileHandle, at: At, shown: string): Promise<string | null> {
+  const real = await whereIs(handle, at.path);
+  if (real === null || !isWithin(at.root, real)) return replaced(shown);
+  return isClosed(at, real) ? closedTo(shown) : null;
+}
+
+/** Null when it is not at its path any more. */
+async function whereIs(handle: FileHandle, path: string): Promise<string | null> {
   const descriptor = byDescriptor(handle);
-  if (descriptor !== null) return isWithin(root, await readlink(descriptor));
+  if (descriptor !== null) return readlink(descriptor);
   const real = await realpath(path);
   const [now, opened] = [await lstat(real), await handle.stat()];
-  return isWithin(root, real) && now.ino === opened.ino && now.dev === opened.dev;
+  return now.ino === opened.ino && now.dev === opened.dev ? real : null;
 }
 
 type Kind = 'file' | 'folder' | 'link' | 'other';

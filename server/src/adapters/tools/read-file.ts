@@ -33,7 +33,7 @@ export function createReadFile(
       limit: z.int().min(1).optional().describe('Most lines to read; as many as fit if left out.'),
     }),
     async preview({ path, offset, limit }, workspace) {
-      const place = await placeInside(workspace, path);
+      const place = await placeInside(workspace, path, limits.closedFolders);
       if (isRefusal(place)) return place;
       const lines =
         offset === undefined && limit === undefined
@@ -43,13 +43,9 @@ export function createReadFile(
     },
     async run({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { workspace, signal }) {
       if (signal.aborted) return canceledBeforeStart;
-      const place = await placeInside(workspace, path);
+      const place = await placeInside(workspace, path, limits.closedFolders);
       if (isRefusal(place)) return failed(place.refused);
-      const handle = await openFile({
-        root: place.root,
-        path: [place.nearest, ...place.missing].join('/'),
-        label: place.label,
-      });
+      const handle = await openFile({ ...place, path: [place.nearest, ...place.missing].join('/') });
       if (isRefusal(handle)) return failed(handle.refused);
       try {
         const part = await readLines(handle, { offset, limit, maxBytes: limits.maxReadBytes, signal });

@@ -12,7 +12,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import type { Place } from './confine.ts';
+import type { Ground, Place } from './confine.ts';
 import { basisOf } from './file-content.ts';
 import { openFile, openFolder, whyNot, type Folder } from './open-inside.ts';
 import { isRefusal } from './tool.ts';
@@ -31,22 +31,21 @@ export async function writeInside(place: Place, bytes: Buffer, basis: string): P
   let folder: Folder | null = null;
   try {
     const opened = await openFolder({
-      root: place.root,
+      ...place,
       path: place.missing.length === 0 ? dirname(place.nearest) : place.nearest,
-      label: place.label,
     });
     if (isRefusal(opened)) return { type: 'failed', message: opened.refused, madeFolders };
     folder = opened;
     for (const name of place.missing.slice(0, -1)) {
       madeFolders = (await makeFolder(`${folder.base}/${name}`)) || madeFolders;
-      const next = await openFolder({ root: place.root, path: `${folder.base}/${name}`, label: name });
+      const next = await openFolder({ ...place, path: `${folder.base}/${name}`, label: name });
       await folder.handle.close();
       folder = null;
       if (isRefusal(next)) return { type: 'failed', message: next.refused, madeFolders };
       folder = next;
     }
     const name = place.missing.at(-1) ?? basename(place.nearest);
-    return { type: await replace({ root: place.root, folder, name, label: place.label }, bytes, basis) };
+    return { type: await replace({ ...place, folder, name }, bytes, basis) };
   } catch (error) {
     return { type: 'failed', message: whyNot(shown, error as NodeJS.ErrnoException), madeFolders };
   } finally {
@@ -54,8 +53,7 @@ export async function writeInside(place: Place, bytes: Buffer, basis: string): P
   }
 }
 
-interface Target {
-  readonly root: string;
+interface Target extends Ground {
   readonly folder: Folder;
   readonly name: string;
   readonly label: string;
@@ -116,10 +114,11 @@ async function writeNew(path: string, bytes: Buffer, like: Stats | null): Promis
   }
 }
 
-async function basisNow({ root, folder, name, label }: Target): Promise<string | null> {
+async function basisNow(target: Target): Promise<string | null> {
+  const { folder, name, label } = target;
   const path = `${folder.base}/${name}`;
   if ((await lstat(path).catch(orNull)) === null) return basisOf(label, null);
-  const handle = await openFile({ root, path, label });
+  const handle = await openFile({ ...target, path });
   if (isRefusal(handle)) return null;
   try {
     return basisOf(label, await handle.readFile());

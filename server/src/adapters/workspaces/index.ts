@@ -11,14 +11,25 @@ export async function createWorkspaces(options: {
   /** Where folders are made for workstreams that chose none. */
   readonly ownRoot: string;
 }): Promise<Workspaces> {
+  const { ownRoot } = options;
+  // Once: a data folder that vanishes later is not to come back empty, as one that was never used.
+  // Why that fails is said to whoever asks for a folder in it.
+  await makeOwn(ownRoot).catch(() => undefined);
   const roots = await Promise.all(options.roots.map((root) => realpath(root)));
   return {
     roots,
     async choose(workstreamId, asked) {
       if (asked === null) {
-        const own = join(options.ownRoot, workstreamId);
-        await mkdir(own, { recursive: true });
-        return { type: 'chosen', path: await realpath(own) };
+        const own = join(ownRoot, workstreamId);
+        try {
+          await makeOwn(own);
+          return { type: 'chosen', path: await realpath(own) };
+        } catch (error) {
+          return {
+            type: 'refused',
+            problem: `No folder can be made in ${quote(ownRoot)} (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}). Choose one under ${roots.join(' or ')}, or see what became of that folder.`,
+          };
+        }
       }
       if (asked.includes('\0'))
         return { type: 'refused', problem: 'The workspace path has a NUL character.' };
@@ -46,9 +57,16 @@ export async function createWorkspaces(options: {
     },
     async abandon(workstreamId) {
       // Not empty, or never made: then there is nothing to take back.
-      await rmdir(join(options.ownRoot, workstreamId)).catch(() => undefined);
+      await rmdir(join(ownRoot, workstreamId)).catch(() => undefined);
     },
   };
+}
+
+/** Not `recursive`: it never returns where folders vanish as they are made (/proc). */
+async function makeOwn(path: string): Promise<void> {
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 }
 
 const contains = (root: string, path: string): boolean => {

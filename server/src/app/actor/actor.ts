@@ -63,7 +63,7 @@ export interface ActorDeps {
 /** What followers are told when an actor ends. */
 const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> = {
   gone: 'This workstream is gone.',
-  ownerLost: 'Another process took over; resume from the cursor.',
+  ownerLost: 'This process is not the owner any more; resume from the cursor.',
   stopped: 'The server is stopping; resume from the cursor when it is back.',
   discarded: 'What could not be stored was discarded; resume from the cursor.',
 };
@@ -107,6 +107,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   });
 
   const performer = createPerformer({
+    workstreamId: state.workstreamId,
     model: deps.model,
     tools: deps.tools,
     clock,

@@ -22,6 +22,7 @@ export interface Performer {
 }
 
 export interface PerformerDeps {
+  readonly workstreamId: string;
   readonly model: Model;
   readonly tools: Tools;
   readonly clock: Clock;
@@ -67,6 +68,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
         );
         const outcome = await model.call(
           {
+            workstreamId: deps.workstreamId,
             alias: deed.alias,
             messages: lower(systemPrompt(deed.workspace), deed.conversation),
             tools: tools.definitions,

@@ -4,6 +4,7 @@
  */
 import type { Viewer } from 'schema/model';
 import type { InvalidInput } from 'schema/outcome';
+import { isBlank } from 'schema/projection';
 import type {
   ConfigureWorkstream,
   ConfigureWorkstreamOutcome,
@@ -151,7 +152,8 @@ async function withText<Outcome>(
 }
 
 function textProblem(text: string): string | null {
-  if (text.trim() === '') return 'Write something first: an empty message cannot be sent.';
+  if (isBlank(text))
+    return 'Write something first: a message with nothing in it that can be seen is not sent.';
   const bytes = Buffer.byteLength(text);
   return bytes > maxTextBytes
     ? `The message has ${bytes} bytes; at most ${maxTextBytes} can be sent. Put the rest in a file of the workspace.`

@@ -4,7 +4,14 @@
  */
 import type { Viewer } from 'schema/model';
 import type { CreateWorkstream, CreateWorkstreamOutcome } from 'schema/services';
-import { applyEntries, emptyProjection, stateOf, type Entry, type EntryBody } from 'schema/projection';
+import {
+  applyEntries,
+  emptyProjection,
+  isBlank,
+  stateOf,
+  type Entry,
+  type EntryBody,
+} from 'schema/projection';
 import { quote } from '../../core/kit/quote.ts';
 import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -85,9 +92,8 @@ async function reserveAndPublish(
   try {
     const workspace = await deps.workspaces.choose(id, input.workspace);
     if (workspace.type === 'refused') return invalid('workspace', workspace.problem);
-    const title = input.title?.trim() ?? '';
     const configuration = {
-      title: title === '' ? 'New workstream' : title,
+      title: input.title === null || isBlank(input.title) ? 'New workstream' : input.title.trim(),
       model: alias,
       workspace: workspace.path,
       approvalMode: input.approvalMode ?? 'ASK',

@@ -3,6 +3,7 @@
  * SHA-256 hashes; they are 256 random bits, so a slow hash would add nothing.
  */
 import type { TokenModel, Viewer } from 'schema/model';
+import { isBlank } from 'schema/projection';
 import type {
   Access,
   CreateToken,
@@ -73,12 +74,12 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
     list: () => store.list(),
     async create(by, input) {
       const name = storable(input.name).trim();
-      if (name === '' || name.length > maxName)
+      if (isBlank(input.name) || name.length > maxName)
         return refusalView<'INVALID_INPUT'>({
           type: 'Rejected',
           code: 'INVALID_INPUT',
           field: 'name',
-          problem: `A token needs a name of 1 to ${maxName} characters.`,
+          problem: `A token needs a name of 1 to ${maxName} characters, one of which can be seen.`,
         });
       return guarded(async () => {
         const key = {

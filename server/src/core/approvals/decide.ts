@@ -4,6 +4,7 @@
  * principal may say something with it: feedback is a message, and runs on his credentials (D-12).
  */
 import {
+  isBlank,
   liveTurn,
   openCycles,
   type ApprovalCycle,
@@ -31,7 +32,7 @@ export function decideApproval(
     return refuse({ code: 'APPROVAL_GONE', currentCycleIds: openCycles(projection).map((c) => c.id) });
   if (item.argumentsHash !== command.argumentsHash)
     return refuse({ code: 'ARGUMENTS_CHANGED', currentHash: item.argumentsHash });
-  const feedback = command.feedback === '' ? null : command.feedback;
+  const feedback = command.feedback === null || isBlank(command.feedback) ? null : command.feedback;
   const principal = liveTurn(projection)?.principal;
   if (feedback !== null && principal && principal.id !== by.id)
     return refuse({ code: 'NOT_YOURS', author: principal });

@@ -43,6 +43,8 @@ export interface ModelFault {
     | 'MALFORMED'
     | 'EMPTY'
     | 'OTHER';
+  /** HTTP status of the answer, where one came that was not a stream yet. */
+  readonly status?: number;
   /** One sentence: what failed, at which endpoint (no credentials), and what to try. */
   readonly message: string;
   readonly retryable: boolean;

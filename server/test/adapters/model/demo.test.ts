@@ -12,7 +12,7 @@ function begin(messages: readonly ModelMessage[], offered = tools) {
   const deltas: ModelDelta[] = [];
   const outcome = callDemo(
     { clock },
-    { alias: 'demo', messages, tools: offered },
+    { workstreamId: 'w1', alias: 'demo', messages, tools: offered },
     controller.signal,
     (delta) => deltas.push(delta),
   );

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { findLocalEndpoint, findModelAt } from '../../../src/adapters/model/discover.ts';
+import { findLocalEndpoint } from '../../../src/adapters/model/discover.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 /** A web server that is no model server; answers what `listener` answers. */
@@ -53,17 +53,4 @@ test('a server that does not answer is given 300 ms', async () => {
   expect(answer).toBe('none yet');
   await clock.advance(1);
   expect(await finding).toBeNull();
-});
-
-test('a configured endpoint without WEIR_MODEL is asked, with its key, what it has', async () => {
-  const keys: (string | undefined)[] = [];
-  await using server = await serve((request, response) => {
-    keys.push(request.headers.authorization);
-    response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ data: [{ id: 'nomic-embed-text' }, { id: 'qwen3' }] }));
-  });
-  const endpoint = { baseUrl: `http://127.0.0.1:${server.ports[0]?.port}/v1/`, apiKey: 'sk-1' };
-  expect(await findModelAt({ clock: createTestClock() }, endpoint)).toBe('qwen3');
-  expect(keys).toEqual(['Bearer sk-1']);
 });

@@ -13,6 +13,7 @@ export const tool = (name: string): ToolDefinition => ({
 });
 
 export const question: ModelRequest = {
+  workstreamId: 'w1',
   alias: 'alias',
   messages: [{ role: 'user', text: 'hello' }],
   tools: [tool('shell'), tool('read_file'), tool('edit_existing_file')],

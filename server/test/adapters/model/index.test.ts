@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createModel, findLocalEndpoint, type ModelConfig } from '../../../src/adapters/model/index.ts';
+import { findLocalEndpoint } from '../../../src/adapters/model/discover.ts';
+import { createModel, type ModelConfig } from '../../../src/adapters/model/index.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import { createTestClock } from '../../support/clock.ts';
 import { startScriptedProvider } from '../../support/scripted-provider.ts';
@@ -59,15 +60,27 @@ test('an unknown alias is a fault that names those there are', async () => {
   });
 });
 
-test('a failure is logged by its kind, without what the endpoint said and without the key', async () => {
+test('a failure is logged with the workstream, the endpoint, the status and the sentence, and without the key', async () => {
   const provider = await startScriptedProvider();
   provider.script([{ status: 401, body: { error: { message: 'bad key sk-secretsecret' } } }]);
   const { call, lines } = build({ baseUrl: provider.url, apiKey: 'sk-secretsecret', model: 'm1' });
   const outcome = await call('m1');
   expect(outcome).toMatchObject({ kind: 'AUTHENTICATION' });
   expect(JSON.stringify(outcome)).not.toContain('secret');
-  expect(lines).toEqual([
-    '[{"alias":"m1","kind":"AUTHENTICATION","retryable":false,"retryAfterMs":null},"model call failed"]',
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    [
+      {
+        workstream: 'w1',
+        alias: 'm1',
+        host: `127.0.0.1:${provider.port}`,
+        kind: 'AUTHENTICATION',
+        status: 401,
+        retryable: false,
+        retryAfterMs: null,
+        sentence: `Model "m1" at 127.0.0.1:${provider.port} refused the credentials (HTTP 401, bad key [hidden]); check OPENAI_API_KEY and what that key may use.`,
+      },
+      'model call failed',
+    ],
   ]);
   await provider.close();
 });

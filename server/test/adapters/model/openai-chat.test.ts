@@ -45,6 +45,7 @@ test('the request body of a conversation with tool results is exactly this', asy
   link.provider.script([{ stream: ['done'] }]);
   const call = { callId: 'aa', providerId: 'p1', name: 'read_file', arguments: '{"path":"a"}' };
   const request: ModelRequest = {
+    workstreamId: 'w1',
     alias: 'alias',
     messages: [
       { role: 'system', text: 'be brief' },

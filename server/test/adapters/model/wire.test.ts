@@ -35,7 +35,7 @@ const conversation = fc
   );
 
 const lower = (rounds: readonly (readonly ModelMessage[])[]) =>
-  toWireRequest('m', { alias: 'a', messages: rounds.flat(), tools: [] }, true).messages;
+  toWireRequest('m', { workstreamId: 'w1', alias: 'a', messages: rounds.flat(), tools: [] }, true).messages;
 
 test('ids are unique on the wire, the same in call and result, and arguments are always an object (D-35)', () => {
   fc.assert(
@@ -67,7 +67,7 @@ test('a longer conversation begins with the bytes of the shorter one', () => {
 });
 
 test('a request without tools has no tools field, which some endpoints refuse empty', () => {
-  expect(toWireRequest('m', { alias: 'a', messages: [], tools: [] }, false)).toEqual({
+  expect(toWireRequest('m', { workstreamId: 'w1', alias: 'a', messages: [], tools: [] }, false)).toEqual({
     model: 'm',
     messages: [],
     stream: true,

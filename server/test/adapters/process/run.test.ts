@@ -1,4 +1,5 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -68,7 +69,7 @@ describe('a command that runs to its end', () => {
 describe('the environment of a command', () => {
   it('is without the private programs of the package manager that started the server', () => {
     const path = '/srv/weir/node_modules/.bin:/usr/bin:/srv/node_modules/x/bin:/bin';
-    expect(commandEnvironment({ PATH: path }, 'c1')['PATH']).toBe('/usr/bin:/bin');
+    expect(commandEnvironment({ PATH: path }, { callId: 'c1', cwd: '/srv' })['PATH']).toBe('/usr/bin:/bin');
   });
 
   it('holds nothing of the server but the allow-list, and the marker of the call', async () => {
@@ -95,12 +96,25 @@ describe('the environment of a command', () => {
       .map((line) => line.slice(0, line.indexOf('=')));
     // The shell adds the last three itself.
     const expected =
-      /^(PATH|HOME|LANG|LC_\w+|TZ|TERM|TMPDIR|USER|LOGNAME|SHELL|WEIR_CALL_ID|PWD|OLDPWD|SHLVL|_)$/;
+      /^(PATH|HOME|LANG|LC_\w+|TZ|TERM|TMPDIR|USER|LOGNAME|SHELL|WEIR_CALL_ID|GIT_CEILING_DIRECTORIES|PWD|OLDPWD|SHLVL|_)$/;
     expect(names.filter((name) => !expected.test(name))).toEqual([]);
     expect(output).not.toMatch(/secret|999/);
     expect(output).toContain(`WEIR_CALL_ID=${running.callId}\n`);
     expect(output).toContain('TERM=dumb\n');
     expect(output).toContain('LC_ALL=C\n');
+  });
+
+  it('lets git find a repository in the workspace, and none above it: that one may be the installation of the server', async () => {
+    const clone = realpathSync(temporaryFolder());
+    const cwd = join(clone, '.data/workspaces/w1');
+    mkdirSync(join(cwd, 'below'), { recursive: true });
+    execFileSync('git', ['init', '-q', clone]);
+    const top = 'git rev-parse --show-toplevel';
+    const astray = await start(`${top}; cd below && ${top}`, { cwd }).result;
+    expect(astray.output).not.toContain(`${clone}\n`);
+    expect(astray.output.match(/not a git repository/g)).toHaveLength(2);
+    const own = await start(`git init -q . && ${top} && cd below && ${top}`, { cwd }).result;
+    expect(own.output).toBe(`${cwd}\n${cwd}\n`);
   });
 });
 

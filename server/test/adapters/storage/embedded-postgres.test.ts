@@ -2,10 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -14,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { processIdentity } from '../../../src/adapters/storage/embedded/identity.ts';
 import { openStorage, type Storage, type StorageOutcome } from '../../../src/adapters/storage/index.ts';
 import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
@@ -51,6 +54,18 @@ async function openHere(dataDir: string, progress?: (line: string) => void): Pro
   const outcome = await openStorage({ dataDir, fsync: false, ...(progress ? { progress } : {}) });
   if (outcome.type === 'opened') cleanUps.push(() => outcome.storage.close());
   return outcome;
+}
+
+/** `gone`: the sentence about files that are gone, once it was said. */
+async function openWatched(
+  dataDir: string,
+  progress: (line: string) => void = () => undefined,
+): Promise<{ readonly storage: Storage; readonly gone: Promise<string> }> {
+  const gone = Promise.withResolvers<string>();
+  const outcome = await openStorage({ dataDir, fsync: false, progress, onGone: gone.resolve });
+  if (outcome.type === 'refused') throw new Error(outcome.message);
+  cleanUps.push(() => outcome.storage.close());
+  return { storage: outcome.storage, gone: gone.promise };
 }
 
 interface Owner {
@@ -286,6 +301,73 @@ describe('The embedded database', () => {
     // Three crashes, and a query that meets a dying server may wait its whole 20 s for an answer.
   }, 120_000);
 
+  for (const [how, prepare] of [
+    ['deleted', (dir: string) => () => rmSync(dir, { recursive: true })],
+    ['moved away', (dir: string) => () => renameSync(dir, `${dir}.moved`)],
+    [
+      'replaced by a copy',
+      (dir: string) => {
+        cpSync(dir, `${dir}.copy`, { recursive: true });
+        return () => {
+          renameSync(dir, `${dir}.moved`);
+          renameSync(`${dir}.copy`, dir);
+        };
+      },
+    ],
+  ] as const) {
+    it(`whose folder is ${how} under it calls nothing durable any more, and ends (D-3, D-50)`, async () => {
+      // The look once a second stands still: what is seen here is seen by the answers themselves.
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+      cleanUps.push(() => vi.useRealTimers());
+      const dir = dataFolder();
+      const { storage, gone } = await openWatched(dir);
+      const session = await beginSession(storage);
+      const [first, second] = [
+        await openWorkstream(storage, session),
+        await openWorkstream(storage, session),
+      ];
+      const pid = serverPid(dir)!;
+      cleanUps.push(() => killed(pid));
+      const lose = prepare(dir);
+      // One is on its way; the database itself would say yes to both, for its files are open.
+      const onItsWay = storage.journal.commit(batchOf(first, [message('on its way')]));
+      lose();
+      expect(await storage.journal.commit(batchOf(second, [message('too late')]))).toMatchObject({
+        type: 'unavailable',
+      });
+      expect(await onItsWay).toMatchObject({ type: 'unavailable' });
+      await expect(storage.journal.head(first.id)).rejects.toThrow(StorageUnavailableError);
+      expect(await gone).toContain(join(dir, 'postgres'));
+      await until(() => !alive(pid));
+    });
+  }
+
+  it('whose folder is deleted ends also when nothing is asked of it', async () => {
+    const dir = dataFolder();
+    const { gone } = await openWatched(dir);
+    const pid = serverPid(dir)!;
+    cleanUps.push(() => killed(pid));
+    rmSync(dir, { recursive: true });
+    expect(await gone).toContain('start again');
+    await until(() => !alive(pid));
+  });
+
+  it('that crashes and finds an empty folder instead of its own leaves it empty, and ends', async () => {
+    const dir = dataFolder();
+    const lines: string[] = [];
+    const { gone, storage } = await openWatched(dir, (line) => lines.push(line));
+    const pid = serverPid(dir)!;
+    lines.length = 0;
+    process.kill(pid, 'SIGSTOP');
+    rmSync(dir, { recursive: true });
+    mkdirSync(dir);
+    await killed(pid);
+    expect(await gone).toContain('deleted');
+    await storage.close();
+    expect(readdirSync(dir)).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
   it('made by another version of PostgreSQL is refused untouched', async () => {
     const dir = dataFolder();
     mkdirSync(join(dir, 'postgres'), { recursive: true });
@@ -320,5 +402,16 @@ describe('The embedded database', () => {
 
   it('in a place that cannot be written is refused', async () => {
     expect(await openHere('/proc/weir')).toMatchObject({ type: 'refused' });
+    expect(await openHere('/proc')).toEqual({
+      type: 'refused',
+      message: containing('Set WEIR_DATA to a folder that this user may write.'),
+    });
+  });
+
+  it('of which a part is missing is refused, and the part is named', async () => {
+    const dir = dataFolder();
+    await (await open(dir)).close();
+    rmSync(join(dir, 'postgres', 'pg_wal'), { recursive: true });
+    expect(await openHere(dir)).toEqual({ type: 'refused', message: containing('pg_wal is missing') });
   });
 });

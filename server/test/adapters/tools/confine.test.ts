@@ -112,7 +112,7 @@ describe('a path outside the workspace is refused', () => {
     const bench = createBench();
     bench.files({ 'a.txt': 'a' });
     for (const path of ['a.txt', join(bench.workspace, 'a.txt'), `${bench.workspace}/./b/../a.txt`]) {
-      expect(await placeInside(bench.workspace, path)).toMatchObject({ label: 'a.txt' });
+      expect(await placeInside(bench.workspace, path, [])).toMatchObject({ label: 'a.txt' });
     }
   });
 });
@@ -187,7 +187,9 @@ describe('a workspace swapped for a link', () => {
     mkdirSync(join(bench.outside, 'project'));
     const project = join(bench.workspace, 'project');
     swapForLink(bench.workspace, bench.outside);
-    expect(await placeInside(project, 'a.txt')).toEqual({ refused: expect.stringMatching(said) as string });
+    expect(await placeInside(project, 'a.txt', [])).toEqual({
+      refused: expect.stringMatching(said) as string,
+    });
   });
 
   it('is not used under another name: a workspace is given by its real path', async () => {
@@ -195,7 +197,7 @@ describe('a workspace swapped for a link', () => {
     bench.files({ 'a.txt': 'a' });
     const alias = join(bench.workspace, '..', 'alias');
     symlinkSync(bench.workspace, alias);
-    expect(await placeInside(alias, 'a.txt')).toEqual({ refused: expect.stringMatching(said) as string });
+    expect(await placeInside(alias, 'a.txt', [])).toEqual({ refused: expect.stringMatching(said) as string });
   });
 });
 
@@ -281,16 +283,104 @@ describe('links inside the workspace', () => {
   });
 });
 
+describe("the server's data folder in a workspace", () => {
+  /** A workspace that contains it, with a database and the folders of two workstreams, and tools that know of it. */
+  function createHome() {
+    const bench = createBench((workspace) => ({
+      closedFolders: ['', '/postgres', '/workspaces'].map((name) => join(workspace, '.data') + name),
+    }));
+    bench.files({
+      '.data/postgres/secret.txt': 'secret\n',
+      '.data/workspaces/w1/notes.txt': 'one\n',
+      '.data/workspaces/w2/secret.txt': 'secret\n',
+      '.database/free.txt': 'free\n',
+      'a.txt': 'a\n',
+    });
+    return { ...bench, data: join(bench.workspace, '.data') };
+  }
+
+  it('is closed to file tools: as it is, below, where nothing is, and through links', async () => {
+    const bench = createHome();
+    symlinkSync('.data', join(bench.workspace, 'link'));
+    symlinkSync('.data/postgres/secret.txt', join(bench.workspace, 'deep'));
+    const said = 'lies in the data folder of the Weir server';
+    for (const path of [
+      '.data',
+      '.data/postgres/secret.txt',
+      '.data/new.txt',
+      'link/postgres/secret.txt',
+      'deep',
+    ]) {
+      await expectRefused(bench, path);
+      expect(JSON.stringify(await bench.call('read_file', { path })), path).toContain(said);
+    }
+    expect(readdirSync(bench.data).sort()).toEqual(['postgres', 'workspaces']);
+    rmSync(bench.data, { recursive: true });
+    await expectRefused(bench, '.data/postgres/new.txt');
+  });
+
+  it('is named in a listing and not looked into, and what is beside it is open', async () => {
+    const bench = createHome();
+    const { content } = await bench.run('list_files', { depth: 5 }, null);
+    expect(content).toMatch(/^\.data\/$/m);
+    expect(content).not.toContain('secret.txt');
+    expect(content).toContain('.database/free.txt');
+    expect(await bench.call('read_file', { path: '.database/free.txt' })).toMatchObject({
+      content: 'free\n',
+    });
+  });
+
+  it('is open to a workstream in the folder that was made for it there, and that folder alone', async () => {
+    const bench = createHome();
+    const own = bench.at(join(bench.data, 'workspaces/w1'));
+    expect(await own.call('read_file', { path: 'notes.txt' })).toMatchObject({ content: 'one\n' });
+    symlinkSync('../w2', join(own.workspace, 'other'));
+    await expectRefused(own, '../w2/secret.txt');
+    await expectRefused(own, 'other/secret.txt');
+  });
+
+  it('is closed also when it, or a folder of Weir in it, is the workspace', async () => {
+    const bench = createHome();
+    for (const [folder, path] of [
+      ['', 'postgres/secret.txt'],
+      ['postgres', 'secret.txt'],
+      ['workspaces', 'w2/secret.txt'],
+    ] as const)
+      await expectRefused(bench.at(join(bench.data, folder)), path);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'is not reached by a link put there after the path was checked',
+    async () => {
+      const bench = createHome();
+      const place = await placeInside(bench.workspace, 'a.txt', [bench.data]);
+      if (isRefusal(place)) throw new Error('it is open');
+      renameSync(join(bench.data, 'postgres'), join(bench.data, 'a'));
+      const path = join(bench.workspace, 'way');
+      symlinkSync('.data', path);
+      const opened = await openFile({ ...place, path: join(path, 'a/secret.txt') });
+      expect(opened).toEqual({
+        refused: expect.stringContaining('data folder of the Weir server') as string,
+      });
+    },
+  );
+});
+
 describe.runIf(process.platform === 'linux')('a link put there after the path was checked', () => {
   it('leads no read outside: as the last name, or as a folder on the way', async () => {
     const { workspace, outside, files } = createBench();
     files({ 'a.txt': 'a', 'folder/secret.txt': 'mine' });
-    const file = { root: workspace, path: join(workspace, 'a.txt'), label: 'a.txt' };
+    const file = { root: workspace, closed: [], path: join(workspace, 'a.txt'), label: 'a.txt' };
     rmSync(file.path);
     symlinkSync(join(outside, 'secret.txt'), file.path);
     expect(await openFile(file)).toHaveProperty('refused');
 
-    const inner = { root: workspace, path: join(workspace, 'folder/secret.txt'), label: 'folder/secret.txt' };
+    const inner = {
+      root: workspace,
+      closed: [],
+      path: join(workspace, 'folder/secret.txt'),
+      label: 'folder/secret.txt',
+    };
     renameSync(join(workspace, 'folder'), join(workspace, 'moved'));
     symlinkSync(outside, join(workspace, 'folder'));
     expect(await openFile(inner)).toHaveProperty('refused');
@@ -300,8 +390,8 @@ describe.runIf(process.platform === 'linux')('a link put there after the path wa
     const bench = createBench();
     const { workspace, outside, files } = bench;
     files({ 'folder/secret.txt': 'secret\n', 'other/x': '' });
-    const existing = await placeInside(workspace, 'folder/secret.txt');
-    const fresh = await placeInside(workspace, 'other/a/b/new.txt');
+    const existing = await placeInside(workspace, 'folder/secret.txt', []);
+    const fresh = await placeInside(workspace, 'other/a/b/new.txt', []);
     if (isRefusal(existing) || isRefusal(fresh)) throw new Error('both are inside');
     for (const name of ['folder', 'other']) {
       renameSync(join(workspace, name), join(workspace, `${name}-moved`));
@@ -313,7 +403,7 @@ describe.runIf(process.platform === 'linux')('a link put there after the path wa
       });
     }
     // A link where a missing folder is about to be made.
-    const made = await placeInside(workspace, 'late/new.txt');
+    const made = await placeInside(workspace, 'late/new.txt', []);
     if (isRefusal(made)) throw new Error('it is inside');
     symlinkSync(outside, join(workspace, 'late'));
     expect(await writeInside(made, Buffer.from('taken over'), 'absent@late/new.txt')).toMatchObject({
@@ -334,7 +424,7 @@ describe.runIf(process.platform === 'linux')('a folder above swapped after the p
 
   it('leads no listing outside', async () => {
     const { workspace, outside, inner } = createTwins();
-    const folder = { root: workspace, path: inner, label: 'folder/inner' };
+    const folder = { root: workspace, closed: [], path: inner, label: 'folder/inner' };
     const before = await openFolder(folder);
     if (isRefusal(before)) throw new Error('it is inside');
     await before.handle.close();
@@ -345,7 +435,7 @@ describe.runIf(process.platform === 'linux')('a folder above swapped after the p
   it('leads no write outside', async () => {
     const { workspace, outside } = createTwins();
     const path = 'folder/inner/new.txt';
-    const place = await placeInside(workspace, path);
+    const place = await placeInside(workspace, path, []);
     if (isRefusal(place)) throw new Error('it is inside');
     swapForLink(join(workspace, 'folder'), outside);
     expect(await writeInside(place, Buffer.from('taken over'), `absent@${path}`)).toMatchObject({
@@ -358,10 +448,10 @@ describe.runIf(process.platform === 'linux')('a folder above swapped after the p
   it('leads nothing outside when it is the workspace itself', async () => {
     const { workspace, outside, files } = createTwins();
     files({ 'secret.txt': 'mine\n', 'inner/x': '' });
-    const place = await placeInside(workspace, 'inner/new.txt');
+    const place = await placeInside(workspace, 'inner/new.txt', []);
     if (isRefusal(place)) throw new Error('it is inside');
     swapForLink(workspace, outside);
-    const at = (name: string) => ({ root: workspace, path: join(workspace, name), label: name });
+    const at = (name: string) => ({ root: workspace, closed: [], path: join(workspace, name), label: name });
     expect(await openFile(at('secret.txt'))).toHaveProperty('refused');
     expect(await openFolder(at('inner'))).toHaveProperty('refused');
     expect(await openFolder(at(''))).toHaveProperty('refused');
@@ -409,7 +499,7 @@ describe('whatever path is tried', () => {
     let inside = 0;
     await fc.assert(
       fc.asyncProperty(path, async (tried) => {
-        const place = await placeInside(workspace, tried);
+        const place = await placeInside(workspace, tried, []);
         if (isRefusal(place)) return;
         inside++;
         expect(isWithin(workspace, realpathSync(place.nearest))).toBe(true);

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { createProcesses } from '../../../src/adapters/process/index.ts';
 import { createTools } from '../../../src/adapters/tools/index.ts';
 import type { ToolLimits } from '../../../src/adapters/tools/limits.ts';
-import type { PreparedCall } from '../../../src/ports/tools.ts';
+import type { PreparedCall, Tools } from '../../../src/ports/tools.ts';
 import type { ToolResult } from 'schema/projection';
 
 export interface Bench {
@@ -24,11 +24,16 @@ export interface Bench {
   ) => Promise<ToolResult>;
   /** Prepares and runs; the refusal when it is not ready. */
   readonly call: (name: string, args: unknown) => Promise<ToolResult | { readonly refused: string }>;
+  /** The same tools in another folder, by its real path. */
+  readonly at: (workspace: string) => Bench;
   /** Puts files below the workspace. */
   readonly files: (content: Readonly<Record<string, string | Buffer>>) => void;
 }
 
-export function createBench(limits: Partial<ToolLimits> = {}): Bench {
+type Limits = Partial<ToolLimits>;
+
+/** `limits` may be made of the real path of the workspace. */
+export function createBench(limits: Limits | ((workspace: string) => Limits) = {}): Bench {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'weir-tools-')));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const workspace = join(base, 'work');
@@ -38,8 +43,16 @@ export function createBench(limits: Partial<ToolLimits> = {}): Bench {
   mkdirSync(outside);
   writeFileSync(join(outside, 'secret.txt'), 'secret\n');
 
-  const tools = createTools({ processes: createProcesses(), limits });
-  let calls = 0;
+  const tools = createTools({
+    processes: createProcesses(),
+    limits: typeof limits === 'function' ? limits(workspace) : limits,
+  });
+  return benchIn(tools, workspace, outside);
+}
+
+let calls = 0;
+
+function benchIn(tools: Tools, workspace: string, outside: string): Bench {
   const callOf = (name: string, args: unknown) => ({
     callId: `call-${process.pid}-${++calls}`,
     name,
@@ -58,6 +71,7 @@ export function createBench(limits: Partial<ToolLimits> = {}): Bench {
         ? await bench.run(name, args, prepared.basis)
         : { refused: prepared.message };
     },
+    at: (other) => benchIn(tools, other, outside),
     files(content) {
       for (const [path, bytes] of Object.entries(content)) {
         mkdirSync(join(workspace, path, '..'), { recursive: true });

@@ -23,10 +23,11 @@ import {
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { accountFor, launcherFor, type Ids, type Launcher } from './account.ts';
 import { isRunning, processIdentity } from './identity.ts';
+import { makeFolder } from './place.ts';
 
 /** The account that owns everything in the embedded server. */
 export const superuser = 'weir';
@@ -53,7 +54,6 @@ export async function openCluster(options: {
   readonly fsync: boolean;
 }): Promise<Cluster> {
   const binaries = await findBinaries();
-  // Others may pass through, because PostgreSQL may run as another account, but not look around.
   makeFolder(resolve(options.dataDir));
   const dataDir = realpathSync(options.dataDir);
   const dir = join(dataDir, 'postgres');
@@ -73,13 +73,13 @@ export async function openCluster(options: {
 /** Makes the cluster unless it is there. */
 export async function ensureCluster(cluster: Cluster, progress: (line: string) => void): Promise<void> {
   if (existsSync(join(cluster.dir, 'PG_VERSION'))) return;
-  progress(`Creating the database in ${cluster.dir} (first start only, a few seconds)`);
   removeUnfinished(cluster.dataDir);
   const fresh = join(cluster.dataDir, unfinished + (processIdentity(process.pid) ?? process.pid).toString());
   rmSync(fresh, { recursive: true, force: true });
-  mkdirSync(fresh, { mode: 0o700 });
-  if (cluster.ids) chownSync(fresh, cluster.ids.uid, cluster.ids.gid);
   try {
+    mkdirSync(fresh, { mode: 0o700 });
+    if (cluster.ids) chownSync(fresh, cluster.ids.uid, cluster.ids.gid);
+    progress(`Creating the database in ${cluster.dir} (first start only, a few seconds)`);
     await initdb(cluster, fresh);
     renameSync(fresh, cluster.dir);
   } catch (error) {
@@ -91,13 +91,16 @@ export async function ensureCluster(cluster: Cluster, progress: (line: string) =
 }
 
 /** The error as a person can act on it. */
-const explained = (cluster: Cluster, error: unknown): unknown =>
-  (error as NodeJS.ErrnoException).code === 'ENOTEMPTY'
-    ? new Error(
-        `The folder ${cluster.dir} is not empty and holds no database. Move it away, or set WEIR_DATA to another folder.`,
-        { cause: error },
-      )
-    : error;
+function explained(cluster: Cluster, error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  const text =
+    code === 'ENOTEMPTY'
+      ? `The folder ${cluster.dir} is not empty and holds no database. Move it away, or set WEIR_DATA to another folder.`
+      : syscall === 'mkdir'
+        ? `Nothing can be made in the data folder ${cluster.dataDir} (${code}). Set WEIR_DATA to a folder that this user may write.`
+        : null;
+  return text === null ? error : new Error(text, { cause: error });
+}
 
 /** Makes the socket's folder, for PostgreSQL's account alone. Throws when somebody else made one of that name. */
 export function ensureSocketDir(cluster: Cluster): void {
@@ -125,18 +128,6 @@ async function findBinaries(): Promise<Cluster['binaries']> {
     throw new Error(
       `There is no built-in PostgreSQL for ${process.platform} on ${process.arch} (package ${name}). Set DATABASE_URL to a PostgreSQL 15 or newer.`,
     );
-  }
-}
-
-/** Step by step: Node's own recursive mkdir never returns where folders vanish as they are made (/proc). */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  try {
-    mkdirSync(path, { mode: 0o711 });
-  } catch (error) {
-    // Another process that starts at the same time may have been quicker.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

@@ -99,13 +99,19 @@ export async function launchPostmaster(
   }
 }
 
-/** Ends it: fast (open transactions roll back), then at once, then by force. Resolves after at most 6 s. */
-export async function endPostmaster(postmaster: Postmaster): Promise<void> {
-  for (const [signal, patienceMs] of [
+/**
+ * Ends it: fast (open transactions roll back) unless `atOnce`, then at once, then by force. Resolves after at most 6 s.
+ */
+export async function endPostmaster(
+  postmaster: Postmaster,
+  { atOnce }: { readonly atOnce: boolean },
+): Promise<void> {
+  const ways = [
     ['SIGINT', 4_000],
     ['SIGQUIT', 1_500],
     ['SIGKILL', 500],
-  ] as const) {
+  ] as const;
+  for (const [signal, patienceMs] of ways.slice(atOnce ? 1 : 0)) {
     if (!isRunning(postmaster.identity)) return;
     try {
       process.kill(Number.parseInt(postmaster.identity, 10), signal);

@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { chooseModel } from '../../../src/adapters/model/index.ts';
+import { createTestClock } from '../../support/clock.ts';
+
+/** A model server that answers its list like this; `asked` has what it was asked. */
+async function serve(status: number, models: readonly string[]) {
+  const asked: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request);
+    response
+      .writeHead(status, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ data: models.map((id) => ({ id })) }));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  onTestFinished(close);
+  const { port } = server.address() as AddressInfo;
+  return { asked, port, host: `127.0.0.1:${port}`, baseUrl: `http://127.0.0.1:${port}/v1`, close };
+}
+
+const choose = (
+  config: Parameters<typeof chooseModel>[1],
+  ports: readonly { name: string; port: number }[] = [],
+) => chooseModel({ clock: createTestClock() }, config, { ports });
+
+describe('with WEIR_MODEL and no endpoint', () => {
+  test('the local server that lists it is used, also when another one comes before it', async () => {
+    const [first, second] = [await serve(200, ['a']), await serve(200, ['b', 'wanted:latest'])];
+    const ports = [
+      { name: 'Ollama', port: first.port },
+      { name: 'vLLM', port: second.port },
+    ];
+    expect(await choose({ model: 'wanted' }, ports)).toMatchObject({
+      discovered: { name: 'vLLM', model: 'wanted' },
+      warning: null,
+    });
+  });
+
+  test('one sentence says what was asked for, what is used instead and what to do when no local server lists it', async () => {
+    const local = await serve(200, ['nomic-embed-text', 'qwen3:8b']);
+    const chosen = await choose({ model: 'gpt-5' }, [{ name: 'Ollama', port: local.port }]);
+    expect(chosen.discovered?.model).toBe('qwen3:8b');
+    expect(chosen.warning).toBe(
+      `WEIR_MODEL asks for "gpt-5", which Ollama at ${local.host} does not list, so "qwen3:8b" is used: set WEIR_MODEL to one that it lists (nomic-embed-text, qwen3:8b), or OPENAI_BASE_URL to the endpoint that has "gpt-5".`,
+    );
+  });
+
+  test('one sentence says that the demo is used when no local server answers, unless the demo is what was asked for', async () => {
+    expect((await choose({ model: 'gpt-5' })).warning).toMatch(
+      /^WEIR_MODEL asks for "gpt-5", but no endpoint is set .* so the demo is used, .* set OPENAI_BASE_URL/,
+    );
+    expect((await choose({ model: 'demo' })).warning).toBeNull();
+    expect((await choose({})).warning).toBeNull();
+  });
+
+  test('what a local server calls its models cannot forge a line', async () => {
+    const local = await serve(200, ['a\nWarning: \u001b[31mforged', 'x'.repeat(500)]);
+    const { warning } = await choose({ model: 'm' }, [{ name: 'Ollama', port: local.port }]);
+    expect(warning).not.toMatch(/\p{Cc}/u);
+    expect(warning!.length).toBeLessThan(600);
+  });
+});
+
+describe('with an endpoint', () => {
+  test('one without WEIR_MODEL is asked, with its key, what it has, and only once', async () => {
+    const server = await serve(200, ['nomic-embed-text', 'qwen3']);
+    const chosen = await choose({ baseUrl: `${server.baseUrl}/`, apiKey: 'sk-1' });
+    expect(chosen.config.model).toBe('qwen3');
+    expect(await chosen.checked).toBeNull();
+    expect(server.asked.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+      ['/v1/models', 'Bearer sk-1'],
+    ]);
+  });
+
+  test('user name and password of its address are sent as basic authentication and not shown', async () => {
+    const server = await serve(401, []);
+    const baseUrl = server.baseUrl.replace('//', '//me:hunter2@');
+    const warning = await (await choose({ baseUrl, model: 'm1' })).checked;
+    expect(server.asked[0]?.headers.authorization).toBe(`Basic ${btoa('me:hunter2')}`);
+    expect(warning).toContain(server.host);
+    expect(warning).not.toContain('hunter2');
+  });
+
+  test.each([401, 403])(
+    'a warning says so when it refuses the key with %i, without the key',
+    async (status) => {
+      const server = await serve(status, []);
+      const { checked } = await choose({ baseUrl: server.baseUrl, apiKey: 'sk-secretsecret', model: 'm1' });
+      expect(await checked).toBe(
+        `Model "m1" at ${server.host} refused the credentials (HTTP ${status}); check OPENAI_API_KEY and what that key may use.`,
+      );
+    },
+  );
+
+  test('a warning says so when it cannot be reached', async () => {
+    const server = await serve(200, []);
+    await server.close();
+    expect(await (await choose({ baseUrl: server.baseUrl, model: 'm1' })).checked).toBe(
+      `Model "m1" at ${server.host} could not be reached or broke the connection (ECONNREFUSED); check that it is running and that OPENAI_BASE_URL is right.`,
+    );
+  });
+
+  test('a warning says so when it lists models and not this one', async () => {
+    const server = await serve(200, ['a', 'b']);
+    expect(await (await choose({ baseUrl: server.baseUrl, model: 'm1' })).checked).toBe(
+      `Model "m1" at ${server.host} is not among the models that are listed there (a, b); set WEIR_MODEL to one that is, if calls fail.`,
+    );
+    expect(await (await choose({ baseUrl: server.baseUrl, model: 'b' })).checked).toBeNull();
+  });
+
+  test('nothing is said when it has no list of models, which many have not', async () => {
+    const server = await serve(404, []);
+    expect(await (await choose({ baseUrl: server.baseUrl, model: 'm1' })).checked).toBeNull();
+  });
+
+  test('the start does not wait for one that does not answer, and it is given 10 s', async () => {
+    const asked = Promise.withResolvers<void>();
+    const server = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const clock = createTestClock();
+    const { port } = server.address() as AddressInfo;
+    const { checked } = await chooseModel({ clock }, { baseUrl: `http://127.0.0.1:${port}/v1`, model: 'm1' });
+    await asked.promise;
+    await clock.advance(10_000);
+    expect(await checked).toContain('could not be reached or broke the connection (no answer in 10 s)');
+  });
+});
