@@ -7,7 +7,13 @@ type Answer = Outcome<unknown>;
 
 const accepted: Answer = { type: 'Accepted', payload: {} };
 const failed: Answer = { type: 'Failed', message: 'The server cannot be reached.', failure: null };
-const refused: Answer = { type: 'Rejected', code: 'QUEUE_FULL', message: 'The queue is full.', field: null };
+const refused: Answer = {
+  type: 'Rejected',
+  code: 'QUEUE_FULL',
+  message: 'The queue is full.',
+  field: null,
+  facts: { capacity: 20 },
+};
 
 /** A server that answers when the test says so, and a tab whose storage outlives its pages. */
 function world(kept = new Map<string, string>(), author = 'me') {
