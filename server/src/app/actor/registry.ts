@@ -160,9 +160,14 @@ export function createRegistry(deps: RegistryDeps): Registry {
   /** Kills process groups of calls that were running on this host when their server died. */
   async function endLeftovers(workstream: LoadedWorkstream): Promise<void> {
     if (workstream.previousHost !== deps.host) return;
-    const started = (workstream.projection.batch?.calls ?? [])
-      .filter((open) => open.started && open.result === null)
-      .map((open) => open.call.callId);
+    const { batch, turn } = workstream.projection;
+    const started = [
+      ...(batch?.calls ?? [])
+        .filter((open) => open.started && open.result === null)
+        .map((open) => open.call.callId),
+      // What a forced turn left running is ended with the rest (D-66).
+      ...(turn?.outcome?.unconfirmed ?? []),
+    ];
     if (started.length === 0) return;
     const ended = await deps.processes.endLeftovers(started);
     if (ended.length > 0)

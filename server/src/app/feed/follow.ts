@@ -109,6 +109,15 @@ export async function* follow(
       switch (item.type) {
         case 'EntryAdmitted':
           if (item.entry.revision <= at.revision) return false;
+          // Of an owner that has not noticed yet that it is none: never stored, so never to be called so (I11).
+          if (item.entry.epoch < at.epoch) {
+            yield event({
+              type: 'Ended',
+              reason: 'Another process runs this workstream; resume from the cursor.',
+              resumable: true,
+            });
+            return true;
+          }
           if (item.entry.revision > at.revision + 1) {
             yield event({ type: 'Ended', reason: 'A gap; resume from the cursor.', resumable: true });
             return true;
