@@ -47,6 +47,15 @@ export type ArgumentsChanged = Refusal<'ARGUMENTS_CHANGED'> & { readonly current
 export type OwnerElsewhere = Refusal<'OWNER_ELSEWHERE'>;
 /** The process stopped being the owner before the command was durable; retry with the same key. */
 export type OwnerLost = Refusal<'OWNER_LOST'>;
+/** As many workstreams are loaded as may be, and none of them can rest; retry. */
+export type AtCapacity = Refusal<'AT_CAPACITY'> & { readonly capacity: number };
+/** It is being closed or deleted. */
+export type Closing = Refusal<'CLOSING'>;
+/** Accepted entries could not be stored, so it was not closed (D-23). */
+export type JournalUnsettled = Refusal<'JOURNAL_UNSETTLED'> & {
+  /** True: its turn was stopped meanwhile. */
+  readonly turnStopped: boolean;
+};
 /** Recovery failed three times in a row; readable, not writable (D-71). */
 export type Quarantined = Refusal<'QUARANTINED'>;
 /** The server is stopping; retry when it is back. */
@@ -67,7 +76,9 @@ export type CommandRefusal =
   | ShuttingDown
   | StorageUnavailable
   | UnsavedConflict
-  | Discarded;
+  | Discarded
+  | AtCapacity
+  | Closing;
 
 export type Rejection =
   | CommandRefusal
@@ -78,6 +89,7 @@ export type Rejection =
   | MessageNotQueued
   | MessageNotFound
   | NothingToDiscard
+  | JournalUnsettled
   | ApprovalGone
   | AlreadyDecided
   | ArgumentsChanged

@@ -30,6 +30,7 @@ import type {
   CommandRefusal,
   Durability,
   InvalidInput,
+  JournalUnsettled,
   KeyReused,
   MessageNotFound,
   MessageNotQueued,
@@ -40,6 +41,7 @@ import type {
   StaleTurn,
   StorageUnavailable,
   TokenNotFound,
+  WorkstreamNotFound,
 } from './outcome.ts';
 import type {
   ApprovalCycle,
@@ -152,11 +154,62 @@ export type RetryTurnOutcome =
 export interface ConfigureWorkstream {
   readonly key: string;
   readonly workstreamId: string;
+  /** 1 to 200 characters; null leaves it. */
+  readonly title: string | null;
   /** Null leaves it. */
   readonly approvalMode: ApprovalMode | null;
 }
 export type ConfigureWorkstreamOutcome =
   (Accepted & { readonly configuration: Configuration }) | CommandRefusal;
+
+export interface CloseWorkstream {
+  readonly key: string;
+  readonly workstreamId: string;
+}
+/** Waits for Stop, at most 10 s, and for the database, 2 s before and 2 s after (D-23). */
+export type CloseWorkstreamOutcome =
+  (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | JournalUnsettled | CommandRefusal;
+
+export interface OpenWorkstream {
+  readonly key: string;
+  readonly workstreamId: string;
+}
+export type OpenWorkstreamOutcome = (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | CommandRefusal;
+
+export interface DeleteWorkstream {
+  readonly key: string;
+  readonly workstreamId: string;
+}
+export type DeleteWorkstreamOutcome =
+  | (Accepted & {
+      readonly workstreamId: string;
+      /** The folder that was made for it and is left, because files are in it; null when nothing is left. */
+      readonly workspaceKept: string | null;
+    })
+  | CommandRefusal;
+
+export interface ForkWorkstream {
+  readonly key: string;
+  readonly workstreamId: string;
+  /** The last entry to take into account; null: the last durable one. */
+  readonly revision: number | null;
+  /** Null: the server names it after the source. */
+  readonly title: string | null;
+  /** A folder under one of the allowed roots; null: the folder of the source. */
+  readonly workspace: string | null;
+}
+export type ForkWorkstreamOutcome =
+  | (Accepted & { readonly workstreamId: string })
+  | InvalidInput
+  | KeyReused
+  | ShuttingDown
+  | StorageUnavailable
+  | WorkstreamNotFound;
+
+export interface WorkstreamFilter {
+  /** Null: both. */
+  readonly lifecycle: 'OPEN' | 'CLOSED' | null;
+}
 
 export interface DiscardUnsaved {
   readonly key: string;
@@ -250,12 +303,16 @@ export type FindEntriesOutcome =
 export interface Services {
   readonly workstreams: {
     get(id: string): Promise<WorkstreamModel | null>;
-    list(range: PageRange): Promise<Page<WorkstreamSummaryModel>>;
+    list(range: PageRange, filter: WorkstreamFilter): Promise<Page<WorkstreamSummaryModel>>;
     /** Snapshot, coalesced changes in order per workstream, a heartbeat every 15 s; ends when `signal` aborts. */
     states(signal: AbortSignal): AsyncIterable<WorkstreamStateItem>;
     create(by: Viewer, input: CreateWorkstream): Promise<CreateWorkstreamOutcome>;
     configure(by: Viewer, input: ConfigureWorkstream): Promise<ConfigureWorkstreamOutcome>;
     discardUnsaved(by: Viewer, input: DiscardUnsaved): Promise<DiscardUnsavedOutcome>;
+    close(by: Viewer, input: CloseWorkstream): Promise<CloseWorkstreamOutcome>;
+    open(by: Viewer, input: OpenWorkstream): Promise<OpenWorkstreamOutcome>;
+    delete(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome>;
+    fork(by: Viewer, input: ForkWorkstream): Promise<ForkWorkstreamOutcome>;
   };
   readonly history: {
     /** Null when there is no such workstream. Fails when the durable prefix cannot be read (D-53). */

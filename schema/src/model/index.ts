@@ -41,6 +41,7 @@ export interface WorkstreamSummaryModel {
   readonly title: string;
   readonly state: WorkstreamState;
   readonly stopping: boolean;
+  readonly lifecycle: 'OPEN' | 'CLOSED';
   readonly model: string;
   readonly revision: number;
   readonly persistence: Persistence['status'];
@@ -52,6 +53,8 @@ export interface WorkstreamSummaryModel {
 export type WorkstreamStateItem =
   | { readonly type: 'StatesSnapshot'; readonly workstreams: readonly WorkstreamSummaryModel[] }
   | { readonly type: 'StateChanged'; readonly workstream: WorkstreamSummaryModel }
+  /** It was deleted; nothing follows about it. */
+  | { readonly type: 'WorkstreamDeleted'; readonly workstreamId: string }
   /** How storing goes for the whole server: after each snapshot, and whenever it changes. */
   | { readonly type: 'ServerPersistenceChanged'; readonly persistence: Persistence }
   | { readonly type: 'StatesHeartbeat'; readonly at: string };

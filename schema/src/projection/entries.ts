@@ -139,6 +139,8 @@ export interface ToolResult {
 
 export interface Configuration {
   readonly title: string;
+  /** DEFAULT: nobody has named it yet. GENERATED: the server did, after the first exchange or for a fork. */
+  readonly titleSource: 'DEFAULT' | 'GENERATED' | 'PERSON';
   /** Alias of the model that serves the next call. */
   readonly model: string;
   /** Absolute path of the folder the tools work in. */
@@ -146,6 +148,15 @@ export interface Configuration {
   readonly approvalMode: ApprovalMode;
   /** Who set the mode: whose word it is when it answers in a person's place. */
   readonly approvalModeBy: Author;
+}
+
+/** Where a fork was taken from. The source may be gone since. */
+export interface Origin {
+  readonly workstreamId: string;
+  /** Of the source, at that time. */
+  readonly title: string;
+  /** The last entry of the source that was taken into account. */
+  readonly revision: number;
 }
 
 interface Placed {
@@ -192,7 +203,10 @@ export type EntryBody =
       readonly reasoning: string;
       readonly reason: 'STOPPED' | 'FAILED';
     }
-  | { readonly kind: 'LIFECYCLE'; readonly lifecycle: Lifecycle }
+  /** `by`: who opened or closed it; null: the server. */
+  | { readonly kind: 'LIFECYCLE'; readonly lifecycle: Lifecycle; readonly by: Author | null }
+  /** What follows until the first turn was copied: the conversation of another workstream. */
+  | { readonly kind: 'FORK'; readonly origin: Origin }
   | { readonly kind: 'CONFIGURATION'; readonly configuration: Configuration }
   | { readonly kind: 'TURN'; readonly turn: Turn }
   | { readonly kind: 'TOOL_STARTED'; readonly callId: string; readonly name: string }
@@ -227,6 +241,7 @@ const conversationKinds: Readonly<Record<EntryKind, boolean>> = {
   SYSTEM: true,
   CANCELLATION: true,
   LIFECYCLE: false,
+  FORK: false,
   CONFIGURATION: false,
   TURN: false,
   TOOL_STARTED: false,

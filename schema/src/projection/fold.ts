@@ -12,6 +12,7 @@ import type {
   Entry,
   EntryKind,
   Lifecycle,
+  Origin,
   Queue,
   ToolResult,
   Turn,
@@ -52,6 +53,8 @@ export interface Projection {
    */
   readonly cycles: readonly ApprovalCycle[];
   readonly queue: Queue;
+  /** Null: not a fork. */
+  readonly origin: Origin | null;
   /** What rewinds took out of the conversation: ascending, apart from one another (D-59). */
   readonly superseded: readonly Span[];
   /** ISO 8601 time of the latest entry; null before the first. */
@@ -65,6 +68,7 @@ export const emptyProjection: Projection = {
   lifecycle: 'CREATING',
   configuration: {
     title: '',
+    titleSource: 'DEFAULT',
     model: '',
     workspace: '',
     approvalMode: 'ASK',
@@ -74,6 +78,7 @@ export const emptyProjection: Projection = {
   batch: null,
   cycles: [],
   queue: { items: [], held: false },
+  origin: null,
   superseded: [],
   updatedAt: null,
 };
@@ -111,6 +116,8 @@ function applyKind(next: Projection, entry: Entry): Projection {
   switch (entry.kind) {
     case 'LIFECYCLE':
       return { ...next, lifecycle: entry.lifecycle };
+    case 'FORK':
+      return { ...next, origin: entry.origin };
     case 'CONFIGURATION':
       return { ...next, configuration: entry.configuration };
     case 'TURN':

@@ -14,6 +14,8 @@ export type Deed =
       readonly alias: string;
       readonly workspace: string;
       readonly conversation: readonly Entry[];
+      /** What lies at or below is told first, but for what is superseded; the database has it. 0: nothing does. */
+      readonly conversationFrom: number;
     }
   | {
       readonly type: 'runTool';
@@ -21,6 +23,14 @@ export type Deed =
       readonly call: Call;
       readonly basis: string | null;
       readonly workspace: string;
+    }
+  | {
+      /** Asks for a name, after the first exchange. */
+      readonly type: 'suggestTitle';
+      readonly stamp: Stamp;
+      readonly alias: string;
+      readonly question: string;
+      readonly answer: string;
     };
 
 export type Effect =

@@ -4,7 +4,7 @@
  *
  * Work that was begun under a claim comes back stamped with it; a stamp that is not current dies in `fence.ts` (D-5).
  */
-import type { ApprovalMode, Author } from 'schema/projection';
+import type { ApprovalMode, Author, Entry } from 'schema/projection';
 import type { PreparedCall } from './approvals/prepared.ts';
 import type { ModelOutcome } from './conversation/message.ts';
 import type { ToolResult } from 'schema/projection';
@@ -36,7 +36,15 @@ export type Command =
       readonly text: string;
     }
   | { readonly type: 'retry'; readonly turnId: string | null; readonly from: 'MESSAGE' | 'LAST_RESULT' }
-  | { readonly type: 'configure'; readonly approvalMode: ApprovalMode | null }
+  /** Null leaves it. */
+  | {
+      readonly type: 'configure';
+      readonly title: string | null;
+      readonly approvalMode: ApprovalMode | null;
+    }
+  /** The last word of closing: the turn was stopped, and all is durable (D-23). */
+  | { readonly type: 'close' }
+  | { readonly type: 'open' }
   | {
       readonly type: 'decide';
       readonly cycleId: string;
@@ -72,6 +80,10 @@ export type World =
     }
   | { readonly type: 'toolOutput'; readonly callId: string; readonly text: string }
   | { readonly type: 'toolEnded'; readonly callId: string; readonly result: ToolResult }
+  /** What lies at or below `conversationFrom`, which had not been read yet. */
+  | { readonly type: 'conversationRead'; readonly entries: readonly Entry[] }
+  /** Null: the model had no name to give. */
+  | { readonly type: 'titleSuggested'; readonly title: string | null; readonly question: string }
   /** A timer that the turn set has run out. */
   | { readonly type: 'backoffOver'; readonly messageId: string }
   | { readonly type: 'stopOverdue'; readonly turnId: string };
@@ -86,6 +98,8 @@ export type Input =
       readonly batch: number;
       readonly through: number;
     }
+  /** The door to new commands is shut, and the turn is stopped, or it is opened again (D-23, D-25). */
+  | { readonly type: 'closing'; readonly on: boolean }
   /** First input of an actor: what was lost with the process that ran it before (D-70). */
   | { readonly type: 'recover' };
 

@@ -14,6 +14,8 @@ export type CoreRefusal =
   | { readonly type: 'Rejected'; readonly code: 'KEY_REUSED' }
   | { readonly type: 'Rejected'; readonly code: 'WORKSTREAM_NOT_FOUND' }
   | { readonly type: 'Rejected'; readonly code: 'WORKSTREAM_CLOSED' }
+  /** It is being closed or deleted. */
+  | { readonly type: 'Rejected'; readonly code: 'CLOSING' }
   | { readonly type: 'Rejected'; readonly code: 'QUEUE_FULL'; readonly capacity: number }
   | { readonly type: 'Rejected'; readonly code: 'STALE_TURN'; readonly currentTurnId: string | null }
   /** It cannot be done now: a turn runs, or (null) messages of another author wait for theirs. */
@@ -51,7 +53,8 @@ export type Acceptance =
       readonly text: string;
       readonly superseded: number;
     }
-  | { readonly type: 'Accepted'; readonly discarded: number };
+  | { readonly type: 'Accepted'; readonly discarded: number }
+  | { readonly type: 'Accepted'; readonly lifecycle: 'OPEN' | 'CLOSED' };
 
 /** The facts of a refusal, by code. */
 type Facts<R> = R extends CoreRefusal ? Omit<R, 'type'> : never;
@@ -62,6 +65,7 @@ export const isRetryable: Readonly<Record<CoreRefusal['code'], boolean>> = {
   KEY_REUSED: false,
   WORKSTREAM_NOT_FOUND: false,
   WORKSTREAM_CLOSED: true,
+  CLOSING: true,
   QUEUE_FULL: true,
   BUSY: true,
   STALE_TURN: false,

@@ -77,6 +77,9 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
       pending: [...d.state.pending, entry],
       overlay: overlayAfter(d.state.overlay, entry),
       conversation: conversationAfter(d.state.conversation, entry),
+      ...(entry.kind === 'REWIND'
+        ? { conversationFrom: Math.min(d.state.conversationFrom, entry.after) }
+        : {}),
       ...(settled ? { attempt: null, progress: {}, held: [] } : {}),
     }),
     entries: [...d.entries, entry],

@@ -15,14 +15,15 @@ import type { Input, Timed, World } from './inputs.ts';
 import { receiptKey, type Receipt } from './journal/receipt.ts';
 import { storable } from './kit/storable.ts';
 import { isRecorded, refuse, type Acceptance, type CoreRefusal } from './refusals.ts';
-import { openDraft, perform, record, type StepDraft } from './step-draft.ts';
+import { openDraft, patch, perform, record, type StepDraft } from './step-draft.ts';
 import { modelDelta, modelEnded } from './turn/answer.ts';
 import { callsPrepared, toolEnded, toolOutput } from './turn/calls.ts';
 import { backoffOver } from './turn/model-call.ts';
 import { recover } from './turn/recovery.ts';
 import { orphanEnded, stopOverdue } from './turn/stop.ts';
 import { runCommand } from './workstream/commands.ts';
-import { isLatched, type RecordedReceipt, type State } from './workstream/state.ts';
+import { setClosing, titleSuggested } from './workstream/lifecycle.ts';
+import { isLatched, told, type RecordedReceipt, type State } from './workstream/state.ts';
 
 /** The answer of a command. It holds once batch `batch` is durable; a refusal that may pass (null) holds at once. */
 export type Reply =
@@ -59,6 +60,8 @@ export function step(state: State, timed: Timed): Step {
       );
     case 'acknowledged':
       return close(acknowledge(draft, input), null);
+    case 'closing':
+      return close(setClosing(draft, input.on), null);
     case 'recover':
       return close(recover(draft), null);
   }
@@ -104,11 +107,22 @@ function stepWorld(draft: StepDraft, event: World): StepDraft {
       return toolOutput(draft, event.callId, event.text);
     case 'toolEnded':
       return toolEnded(draft, event.callId, event.result);
+    case 'conversationRead':
+      return conversationRead(draft, event.entries);
+    case 'titleSuggested':
+      return titleSuggested(draft, event.title, event.question);
     case 'backoffOver':
       return backoffOver(draft, event.messageId);
     case 'stopOverdue':
       return stopOverdue(draft, event.turnId);
   }
+}
+
+/** What had been left in the database until it was needed. */
+function conversationRead(draft: StepDraft, entries: readonly Entry[]): StepDraft {
+  const { conversation, conversationFrom, projection } = draft.state;
+  const older = entries.filter((entry) => entry.revision <= conversationFrom);
+  return patch(draft, { conversation: [...told(projection, older), ...conversation], conversationFrom: 0 });
 }
 
 /** A batch is durable: deeds that waited for it are due, if what they belong to still stands. */

@@ -23,6 +23,7 @@ export function askModel(draft: StepDraft, number = 1): StepDraft {
     alias: configuration.model,
     workspace: configuration.workspace,
     conversation: d.state.conversation,
+    conversationFrom: d.state.conversationFrom,
   });
 }
 

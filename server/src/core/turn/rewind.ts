@@ -65,10 +65,14 @@ function messageToCut(
   return said && isSaid(said) ? { type: 'said', said } : refuse({ code: 'MESSAGE_NOT_FOUND' });
 }
 
+/** What was not read cannot be judged: whoever asks reads it first. */
+const isRead = (state: State): boolean => state.conversationFrom === 0;
+
 /** Who wants to cut has seen all there is, and nothing is under way. */
 function cannotCut(state: State, turnId: string | null): CoreRefusal | null {
   const live = liveTurn(state.projection);
   if (live) return refuse({ code: 'BUSY', currentTurnId: live.id });
+  if (!isRead(state)) return refuse({ code: 'BUSY', currentTurnId: null });
   const last = state.projection.turn?.id ?? null;
   return last === turnId ? null : refuse({ code: 'STALE_TURN', currentTurnId: last });
 }

@@ -14,6 +14,7 @@ import {
 } from 'schema/projection';
 import { admit, type StepDraft } from '../step-draft.ts';
 import type { State } from '../workstream/state.ts';
+import { askTitle } from '../workstream/lifecycle.ts';
 import { afterTurn } from './queue.ts';
 import { startFromQueue } from './start.ts';
 import { transition } from './transitions.ts';
@@ -23,7 +24,7 @@ export function settleTurn(draft: StepDraft, outcome: TurnOutcome): StepDraft {
   const settled = turn && transition(turn, turn.id, { type: 'settle', outcome }, draft.at);
   if (!settled) return draft;
   const closed = supersedeCycles(answerOpenCalls(keepPartialText(draft, outcome), outcome));
-  return afterwards(admit(closed, { kind: 'TURN', turn: settled }));
+  return afterwards(askTitle(admit(closed, { kind: 'TURN', turn: settled })));
 }
 
 /** Open approvals of the turn can no longer be answered. */
@@ -78,7 +79,7 @@ function afterwards(draft: StepDraft): StepDraft {
   const { queue, turn } = draft.state.projection;
   if (queue.items.length === 0) return draft;
   const goesOn = (turn?.phase === 'COMPLETED' && !queue.held) || queue.items.some((item) => item.afterStop);
-  if (goesOn) return startFromQueue(draft).draft;
+  if (goesOn && !draft.state.closing) return startFromQueue(draft).draft;
   const held: Queue = { ...afterTurn(queue), held: true };
   return queue.held ? draft : admit(draft, { kind: 'QUEUE', queue: held });
 }

@@ -1,14 +1,7 @@
 /**
  * Owns: what each command does to a workstream, or why not. A refusal leaves the draft untouched (D-11).
  */
-import {
-  liveTurn,
-  type ApprovalMode,
-  type Author,
-  type Configuration,
-  type Queue,
-  type QueuedMessage,
-} from 'schema/projection';
+import { liveTurn, type Author, type Configuration, type Queue, type QueuedMessage } from 'schema/projection';
 import { decideApproval } from '../approvals/decide.ts';
 import type { Command } from '../inputs.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../refusals.ts';
@@ -17,6 +10,7 @@ import { enqueue, hasRoom, hasRoomForText, queueCapacity } from '../turn/queue.t
 import { resend, retry, rewind, type Rewound } from '../turn/rewind.ts';
 import { startFromQueue, startTurn } from '../turn/start.ts';
 import { endOrphans, forceStop, stopTargets, stopTurn } from '../turn/stop.ts';
+import { closeWorkstream, openWorkstream } from './lifecycle.ts';
 import { isLatched } from './state.ts';
 
 export type CommandResult =
@@ -33,7 +27,11 @@ const refused = (refusal: CoreRefusal): CommandResult => ({ type: 'refused', ref
 export function runCommand(draft: StepDraft, by: Author, command: Command): CommandResult {
   const { lifecycle } = draft.state.projection;
   if (lifecycle === 'CREATING') return refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' }));
-  if (lifecycle === 'CLOSED') return refused(refuse({ code: 'WORKSTREAM_CLOSED' }));
+  if (lifecycle === 'CLOSED' && command.type !== 'open')
+    return command.type === 'close'
+      ? accepted(draft, { type: 'Accepted', lifecycle })
+      : refused(refuse({ code: 'WORKSTREAM_CLOSED' }));
+  if (draft.state.closing && !passes[command.type]) return refused(refuse({ code: 'CLOSING' }));
   switch (command.type) {
     case 'send':
       return send(draft, by, command);
@@ -52,7 +50,16 @@ export function runCommand(draft: StepDraft, by: Author, command: Command): Comm
     case 'retry':
       return resultOf(retry(draft, by, command));
     case 'configure':
-      return configure(draft, by, command.approvalMode);
+      return configure(draft, by, command);
+    case 'close':
+      return liveTurn(draft.state.projection)
+        ? refused(refuse({ code: 'BUSY', currentTurnId: liveTurn(draft.state.projection)!.id }))
+        : accepted(closeWorkstream(draft, by), { type: 'Accepted', lifecycle: 'CLOSED' });
+    case 'open':
+      return accepted(lifecycle === 'OPEN' ? draft : openWorkstream(draft, by), {
+        type: 'Accepted',
+        lifecycle: 'OPEN',
+      });
     case 'noteDiscarded':
       return noteDiscarded(draft, by, command.entries);
     case 'decide': {
@@ -63,6 +70,23 @@ export function runCommand(draft: StepDraft, by: Author, command: Command): Comm
     }
   }
 }
+
+/** What is taken while the workstream is being closed or deleted: what ends something, and the last word. */
+const passes: Readonly<Record<Command['type'], boolean>> = {
+  send: false,
+  editQueued: false,
+  withdrawQueued: true,
+  stop: true,
+  rewind: false,
+  resend: false,
+  retry: false,
+  configure: false,
+  close: true,
+  open: false,
+  decide: false,
+  resumeQueue: false,
+  noteDiscarded: true,
+};
 
 type Of<T extends Command['type']> = Extract<Command, { readonly type: T }>;
 
@@ -152,11 +176,20 @@ function stop(draft: StepDraft, { turnId, force }: Of<'stop'>): CommandResult {
 }
 
 /** Counts for calls that are prepared from here on: no mode answers a question that a person was asked (I41). */
-function configure(draft: StepDraft, by: Author, approvalMode: ApprovalMode | null): CommandResult {
+function configure(draft: StepDraft, by: Author, { title, approvalMode }: Of<'configure'>): CommandResult {
   const { configuration } = draft.state.projection;
-  if (approvalMode === null || approvalMode === configuration.approvalMode)
-    return accepted(draft, { type: 'Accepted', configuration });
-  const changed: Configuration = { ...configuration, approvalMode, approvalModeBy: by };
+  const changed: Configuration = {
+    ...configuration,
+    // Who gives it the name it has wants to keep that.
+    ...(title !== null && { title, titleSource: 'PERSON' as const }),
+    ...(approvalMode !== null &&
+      approvalMode !== configuration.approvalMode && { approvalMode, approvalModeBy: by }),
+  };
+  const same =
+    changed.title === configuration.title &&
+    changed.titleSource === configuration.titleSource &&
+    changed.approvalMode === configuration.approvalMode;
+  if (same) return accepted(draft, { type: 'Accepted', configuration });
   return accepted(admit(draft, { kind: 'CONFIGURATION', configuration: changed }), {
     type: 'Accepted',
     configuration: changed,

@@ -56,8 +56,12 @@ export interface State {
   readonly incarnation: string;
   readonly epoch: number;
   readonly projection: Projection;
-  /** What the model is told: conversation entries that are not superseded. */
+  /** What the model is told above `conversationFrom`: conversation entries that are not superseded. */
   readonly conversation: readonly Entry[];
+  /** What lies at or below this revision is in the database only; 0 when nothing does. */
+  readonly conversationFrom: number;
+  /** It is being closed or deleted: nothing new is taken (D-23, D-25). */
+  readonly closing: boolean;
   /** The fold of the durable entries, and the accepted ones above it. */
   readonly durable: Projection;
   readonly pending: readonly Entry[];
@@ -78,16 +82,17 @@ export function loadedState(loaded: {
   readonly incarnation: string;
   readonly epoch: number;
   readonly projection: Projection;
-  readonly conversation: readonly Entry[];
+  /** Null: it is read when it is needed, so that loading does not grow with history. */
+  readonly conversation: readonly Entry[] | null;
 }): State {
   return {
     workstreamId: loaded.id,
     incarnation: loaded.incarnation,
     epoch: loaded.epoch,
     projection: loaded.projection,
-    conversation: loaded.conversation.filter(
-      (e) => isConversation(e.kind) && !isSuperseded(loaded.projection, e.revision),
-    ),
+    conversation: told(loaded.projection, loaded.conversation ?? []),
+    conversationFrom: loaded.conversation === null ? loaded.projection.revision : 0,
+    closing: false,
     durable: loaded.projection,
     pending: [],
     batches: 0,
@@ -100,6 +105,10 @@ export function loadedState(loaded: {
     receipts: new Map(),
   };
 }
+
+/** Of these entries, those the model is told. */
+export const told = (projection: Projection, entries: readonly Entry[]): readonly Entry[] =>
+  entries.filter((e) => isConversation(e.kind) && !isSuperseded(projection, e.revision));
 
 /** The stop latch is set: nothing new begins in this turn (D-65). */
 export const isLatched = (turn: Turn | null): boolean => turn?.phase === 'INTERRUPTING';
