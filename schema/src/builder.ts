@@ -67,7 +67,8 @@ builder.mutationType({
     'Commands. Each takes one `input` with a `key`, made once per intent: repeating the same key with the same input ' +
     'answers the same and does nothing twice, so every mutation may be retried after a lost answer. ' +
     'Each answers a union of its payload and the rejections it can give; a rejection changed nothing. ' +
-    'No mutation waits for a model, a tool or a person.',
+    'No mutation waits for a model, a tool or a person; only `closeWorkstream` and `deleteWorkstream` wait for what runs to ' +
+    'stop, at most 10 s.',
 });
 builder.subscriptionType({
   description:

@@ -11,6 +11,7 @@ import {
   type Projection,
 } from '../src/projection/index.ts';
 import { schema } from '../src/schema.ts';
+import { asSeen, foldAsSeen } from './as-seen.ts';
 import { sampleEntries } from './sample-entries.ts';
 import { selectAll } from './select-all.ts';
 
@@ -51,7 +52,7 @@ describe('a workstream over the API', () => {
     const { id, run } = setup();
     const { workstream } = await run(`query ($id: ID!) { workstream(id: $id) ${all} }`, { id });
     const { history } = workstream as { history: { edges: { node: Json }[] } };
-    expect(history.edges.map((e) => plain(e.node))).toEqual(sampleEntries);
+    expect(history.edges.map((e) => plain(e.node))).toEqual(sampleEntries.map(asSeen));
     expect(history.edges.map((e) => e.node['durability'])).toEqual(
       sampleEntries.map((e) => (e.revision <= 10 ? 'DURABLE' : 'PENDING')),
     );
@@ -75,10 +76,11 @@ describe('a workstream over the API', () => {
       ),
     };
     expect(w.durable).toEqual(applyEntries(emptyProjection, sampleEntries.slice(0, 10)));
-    expect(w.pending).toEqual(sampleEntries.slice(10));
+    expect(w.pending).toEqual(sampleEntries.slice(10).map(asSeen));
+    expect(w).toMatchObject({ titleSource: 'PERSON', origin: { title: 'Source', revision: 7 } });
     expect(w['superseded']).toEqual([{ after: 1, through: 2 }]);
     const view = viewOf(w.durable, w.pending, w.epoch, overlay);
-    expect(view.projection).toEqual(applyEntries(emptyProjection, sampleEntries));
+    expect(view.projection).toEqual(foldAsSeen(applyEntries(emptyProjection, sampleEntries)));
     expect(view.overlay.tools).toEqual({ k1: { offset: 5, text: 'tail' } });
     expect(w['revision']).toBe(view.projection.revision);
     expect(w['durableThrough']).toBe(view.base.revision);
@@ -88,7 +90,7 @@ describe('a workstream over the API', () => {
     const { fake, id, run } = setup();
     const workstream = fake.workstreams.get('w1')!;
     const page = fake.services.history.page.bind(fake.services.history);
-    const later: Entry = { ...sampleEntries[3]!, id: 'e15', revision: 15 };
+    const later: Entry = { ...sampleEntries[3]!, id: 'e16', revision: 16 };
     fake.services.history.page = (...args) => {
       workstream.entries = [...sampleEntries, later];
       return page(...args);
@@ -100,9 +102,9 @@ describe('a workstream over the API', () => {
       { id },
     );
     const w = result['workstream'] as Record<string, Json & { edges: { node: { revision: number } }[] }>;
-    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([13, 14]);
+    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([14, 15]);
     for (const connection of [w['newest']!, w['forward']!]) {
-      expect(connection.edges.at(-1)!.node.revision).toBe(14);
+      expect(connection.edges.at(-1)!.node.revision).toBe(15);
       expect(connection['pageInfo']).toEqual({ hasNextPage: false });
     }
     expect(w['newest']!['cursor']).toBe(w['feedCursor']);

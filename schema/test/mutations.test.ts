@@ -2,10 +2,14 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import {
+  closeWorkstream,
   configureWorkstream,
   createWorkstream,
+  deleteWorkstream,
   discardUnsaved,
   editQueuedMessage,
+  forkWorkstream,
+  openWorkstream,
   resendMessage,
   retryTurn,
   rewindWorkstream,
@@ -39,6 +43,7 @@ const queue: Queue = {
 };
 const configuration: Configuration = {
   title: 'T',
+  titleSource: 'PERSON',
   model: 'demo',
   workspace: '/w',
   approvalMode: 'TRUST_ALL',
@@ -62,6 +67,10 @@ function accepting() {
       create: answer({ workstreamId: 'w1' }),
       configure: answer({ configuration }),
       discardUnsaved: answer({ discarded: 2 }),
+      close: answer({ lifecycle: 'CLOSED' as const }),
+      open: answer({ lifecycle: 'OPEN' as const }),
+      delete: answer({ workstreamId: 'w1', workspaceKept: '/w/w1' }),
+      fork: answer({ workstreamId: 'w2' }),
     },
     messages: {
       send: answer(said),
@@ -147,15 +156,45 @@ describe('a mutation', () => {
       'configureWorkstream (D-64)',
       configureWorkstream,
       { ...where, approvalMode: 'TRUST_ALL' },
-      { ...handed, approvalMode: 'TRUST_ALL' },
+      { ...handed, title: null, approvalMode: 'TRUST_ALL' },
       { configuration },
     ],
     [
       'configureWorkstream: what is not named is left',
       configureWorkstream,
       where,
-      { ...handed, approvalMode: null },
+      { ...handed, title: null, approvalMode: null },
       { configuration },
+    ],
+    [
+      'configureWorkstream: with a title',
+      configureWorkstream,
+      { ...where, title: 'Fix it' },
+      { ...handed, title: 'Fix it', approvalMode: null },
+      { configuration },
+    ],
+    ['closeWorkstream (D-23)', closeWorkstream, where, handed, { lifecycle: 'CLOSED' }],
+    ['openWorkstream (D-23)', openWorkstream, where, handed, { lifecycle: 'OPEN' }],
+    [
+      'deleteWorkstream: says which folder is left (D-25)',
+      deleteWorkstream,
+      where,
+      handed,
+      { workstreamId, workspaceKept: '/w/w1' },
+    ],
+    [
+      'forkWorkstream: of all there is',
+      forkWorkstream,
+      where,
+      { ...handed, revision: null, title: null, workspace: null },
+      { workstreamId: workstreamGlobalId('w2') },
+    ],
+    [
+      'forkWorkstream: at a place, with a name and a folder',
+      forkWorkstream,
+      { ...where, revision: 7, title: 'Other', workspace: '/w/2' },
+      { ...handed, revision: 7, title: 'Other', workspace: '/w/2' },
+      { workstreamId: workstreamGlobalId('w2') },
     ],
     [
       'createWorkstream: with a mode (D-64)',
@@ -185,6 +224,8 @@ describe('a refusal (D-11)', () => {
     ['QueueFull', { ...refusal('QUEUE_FULL'), capacity: 20 }, 'capacity'],
     ['UnsavedConflict', refusal('UNSAVED_CONFLICT'), 'code'],
     ['Discarded', refusal('DISCARDED'), 'code'],
+    ['AtCapacity', { ...refusal('AT_CAPACITY'), capacity: 500 }, 'capacity'],
+    ['Closing', refusal('CLOSING'), 'code'],
   ] as const)('of sendMessage: %s with its facts', async (name, refused, fields) => {
     const transport = createInProcess({ messages: { send: () => Promise.resolve(refused) } });
     const { type: _, ...facts } = refused;
@@ -203,20 +244,44 @@ describe('a refusal (D-11)', () => {
     ],
     ['rewindWorkstream', 'MessageNotFound', refusal('MESSAGE_NOT_FOUND'), 'code'],
     ['discardUnsaved', 'NothingToDiscard', refusal('NOTHING_TO_DISCARD'), 'code'],
+    [
+      'closeWorkstream',
+      'JournalUnsettled',
+      { ...refusal('JOURNAL_UNSETTLED'), turnStopped: true },
+      'turnStopped',
+    ],
+    ['openWorkstream', 'AtCapacity', { ...refusal('AT_CAPACITY'), capacity: 500 }, 'capacity'],
+    ['deleteWorkstream', 'Closing', refusal('CLOSING'), 'code'],
+    ['forkWorkstream', 'InvalidInput', { ...refusal('INVALID_INPUT'), field: 'revision' }, 'field'],
   ] as const)('of %s: %s with its facts', async (verb, name, refused, fields) => {
     const answer = () => Promise.resolve(refused as never);
     const transport = createInProcess({
       messages: { editQueued: answer, rewind: answer },
-      workstreams: { discardUnsaved: answer },
+      workstreams: { discardUnsaved: answer, close: answer, open: answer, delete: answer, fork: answer },
     });
     const rest = {
       editQueuedMessage: { messageId: 'q1', text: 'x' },
       rewindWorkstream: { messageId: 'e1' },
       discardUnsaved: {},
+      closeWorkstream: {},
+      openWorkstream: {},
+      deleteWorkstream: {},
+      forkWorkstream: {},
     }[verb];
     const { type: _, ...facts } = refused;
     expect(await resultOf(transport, verb, rest, name, fields)).toEqual({ __typename: name, ...facts });
   });
+
+  it.each(['closeWorkstream', 'openWorkstream', 'deleteWorkstream', 'forkWorkstream'])(
+    'of %s: a text that is the id of nothing reaches no port',
+    async (verb) => {
+      const nowhere = { workstreamId: 'nothing' };
+      expect(await resultOf(createInProcess({}), verb, nowhere, 'WorkstreamNotFound', 'code')).toMatchObject({
+        __typename: 'WorkstreamNotFound',
+        code: 'WORKSTREAM_NOT_FOUND',
+      });
+    },
+  );
 
   it('is of a type that the schema names for each code there is', () => {
     const codes = schema.getType('RejectionCode') as unknown as { getValues(): { name: string }[] };

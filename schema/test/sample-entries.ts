@@ -46,11 +46,12 @@ const sampleCycle: ApprovalCycle = {
 };
 
 const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
-  LIFECYCLE: { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
+  LIFECYCLE: { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ann },
   CONFIGURATION: {
     kind: 'CONFIGURATION',
     configuration: {
       title: 'Fix it',
+      titleSource: 'PERSON',
       model: 'demo',
       workspace: '/tmp/w',
       approvalMode: 'TRUST_WORKSPACE',
@@ -102,6 +103,7 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
     content: 'Denied.',
   },
   CANCELLATION: { kind: 'CANCELLATION', text: 'half an ans', reasoning: '', reason: 'STOPPED' },
+  FORK: { kind: 'FORK', origin: { workstreamId: 'w0', title: 'Source', revision: 7 } },
 };
 
 /** In an order that could have happened, so that its fold has an open batch and an open cycle. */

@@ -15,7 +15,7 @@ import type { Transport } from './transport.ts';
 
 /** How things stood when a command was refused: what its code tells, and nothing of the others. */
 export interface Facts {
-  /** QUEUE_FULL: how many messages may wait. */
+  /** QUEUE_FULL: how many messages may wait. AT_CAPACITY: how many workstreams may be loaded. */
   readonly capacity?: number;
   /** STALE_TURN, BUSY: the turn to name now; null when there is none. */
   readonly currentTurnId?: string | null;
@@ -29,6 +29,8 @@ export interface Facts {
   readonly decision?: ApprovalDecision;
   /** ARGUMENTS_CHANGED: the hash of what would run now. */
   readonly currentHash?: string;
+  /** JOURNAL_UNSETTLED: the turn was stopped all the same. */
+  readonly turnStopped?: boolean;
 }
 
 /** A refusal changed nothing (D-11). `field` names the input that is wrong, when one is. */
@@ -80,6 +82,9 @@ const passes: Readonly<Record<RejectionCode, boolean>> = {
   SHUTTING_DOWN: true,
   STORAGE_UNAVAILABLE: true,
   DISCARDED: true,
+  AT_CAPACITY: true,
+  CLOSING: true,
+  JOURNAL_UNSETTLED: false,
   WORKSTREAM_NOT_FOUND: false,
   INVALID_INPUT: false,
   KEY_REUSED: false,
@@ -179,8 +184,16 @@ export function createIntent<R extends { readonly __typename: string }, I extend
 }
 
 function factsOf(rejected: Rejected): Facts {
-  const { capacity, currentTurnId, author, queuedMessageIds, currentCycleIds, decision, currentHash } =
-    rejected;
+  const {
+    capacity,
+    currentTurnId,
+    author,
+    queuedMessageIds,
+    currentCycleIds,
+    decision,
+    currentHash,
+    turnStopped,
+  } = rejected;
   return {
     ...(capacity !== undefined && { capacity }),
     ...(currentTurnId !== undefined && { currentTurnId }),
@@ -189,5 +202,6 @@ function factsOf(rejected: Rejected): Facts {
     ...(currentCycleIds && { currentCycleIds }),
     ...(decision && { decision }),
     ...(currentHash !== undefined && { currentHash }),
+    ...(turnStopped !== undefined && { turnStopped }),
   };
 }

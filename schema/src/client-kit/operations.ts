@@ -122,6 +122,9 @@ export const statesSubscription = graphql(
             ...SummaryFields
           }
         }
+        ... on WorkstreamDeleted {
+          workstreamId
+        }
         ... on ServerPersistenceChanged {
           persistence {
             ...PersistenceFields
@@ -367,6 +370,71 @@ export const configureWorkstream = graphql(
     }
   `,
   [rejectionFields, configurationFields],
+);
+
+export const closeWorkstream = graphql(
+  `
+    mutation CloseWorkstream($input: CloseWorkstreamInput!) {
+      result: closeWorkstream(input: $input) {
+        __typename
+        ... on CloseWorkstreamPayload {
+          durability
+          lifecycle
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const openWorkstream = graphql(
+  `
+    mutation OpenWorkstream($input: OpenWorkstreamInput!) {
+      result: openWorkstream(input: $input) {
+        __typename
+        ... on OpenWorkstreamPayload {
+          durability
+          lifecycle
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const deleteWorkstream = graphql(
+  `
+    mutation DeleteWorkstream($input: DeleteWorkstreamInput!) {
+      result: deleteWorkstream(input: $input) {
+        __typename
+        ... on DeleteWorkstreamPayload {
+          durability
+          workstreamId
+          workspaceKept
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
+);
+
+export const forkWorkstream = graphql(
+  `
+    mutation ForkWorkstream($input: ForkWorkstreamInput!) {
+      result: forkWorkstream(input: $input) {
+        __typename
+        ... on ForkWorkstreamPayload {
+          durability
+          workstreamId
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
 );
 
 export const discardUnsaved = graphql(

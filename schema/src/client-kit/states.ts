@@ -1,6 +1,7 @@
 /**
  * Owns: following the list of workstreams. It needs no cursor: each subscription begins with a snapshot.
- * Invariant: of two rows of one workstream the one of the higher revision stays.
+ * Invariants: of two rows of one workstream the one of the higher revision stays; a deleted workstream never comes back,
+ * whatever is said of it late, since ids are not used again.
  */
 import type { Persistence } from '../projection/index.ts';
 import { endOf } from './follow.ts';
@@ -23,6 +24,7 @@ export function followStates(
 ): Persistent {
   const { transport, pace } = deps;
   let states: States = { connection: { status: 'CONNECTING' }, workstreams: null, persistence: null };
+  const deleted = new Set<string>();
   let stopped = false;
 
   const change = (part: Partial<States>) => {
@@ -48,11 +50,16 @@ export function followStates(
         {
           next: ({ workstreamStates: item }) => {
             if (item.__typename === 'StatesSnapshot') {
-              change({ workstreams: new Map(item.workstreams.map((row) => [row.id, row])) });
+              const there = item.workstreams.filter((row) => !deleted.has(row.id));
+              change({ workstreams: new Map(there.map((row) => [row.id, row])) });
               up();
-            } else if (item.__typename === 'StateChanged')
-              change({ workstreams: withRow(states.workstreams, item.workstream) });
-            else if (item.__typename === 'ServerPersistenceChanged')
+            } else if (item.__typename === 'StateChanged') {
+              if (!deleted.has(item.workstream.id))
+                change({ workstreams: withRow(states.workstreams, item.workstream) });
+            } else if (item.__typename === 'WorkstreamDeleted') {
+              deleted.add(item.workstreamId);
+              change({ workstreams: withoutRow(states.workstreams, item.workstreamId) });
+            } else if (item.__typename === 'ServerPersistenceChanged')
               change({ persistence: persistenceOf(item.persistence) });
           },
           end: (failure) => {
@@ -84,4 +91,14 @@ function withRow(
   const known = rows?.get(row.id);
   if (rows && known && known.revision > row.revision) return rows;
   return new Map(rows ?? []).set(row.id, row);
+}
+
+function withoutRow(
+  rows: ReadonlyMap<string, WorkstreamSummary> | null,
+  id: string,
+): ReadonlyMap<string, WorkstreamSummary> | null {
+  if (!rows?.has(id)) return rows;
+  const left = new Map(rows);
+  left.delete(id);
+  return left;
 }

@@ -2,6 +2,8 @@
  * Owns: turning what the wire carries into the fold's values. Mechanical: no rule of the domain is here.
  * Does not own: what is asked for (`fragments/`), or what follows from it (the projection).
  *
+ * Ids of workstreams stay the global ones, as everything a client does takes them.
+ *
  * Invariants: total over every kind of the schema; a kind this client does not know keeps its place, so that the
  * revision goes on (D-58), and an unknown feed item is skipped.
  */
@@ -74,7 +76,9 @@ function bodyOf(wire: WireEntry): EntryBody {
         reason: oneOf(cancellationReasons, wire.reason),
       };
     case 'LifecycleEntry':
-      return { kind: 'LIFECYCLE', lifecycle: wire.lifecycle };
+      return { kind: 'LIFECYCLE', lifecycle: wire.lifecycle, by: wire.by };
+    case 'ForkEntry':
+      return { kind: 'FORK', origin: wire.origin };
     case 'ConfigurationEntry':
       return { kind: 'CONFIGURATION', configuration: wire.configuration };
     case 'TurnEntry':
@@ -88,7 +92,13 @@ function bodyOf(wire: WireEntry): EntryBody {
     case 'QueueEntry':
       return { kind: 'QUEUE', queue: wire.queue };
     case 'RewindEntry':
-      return { kind: 'REWIND', after: wire.after, reason: oneOf(rewindReasons, wire.reason), by: wire.by };
+      return {
+        kind: 'REWIND',
+        after: wire.after,
+        reason: oneOf(rewindReasons, wire.reason),
+        // This server always says who.
+        by: wire.by ?? { id: '', name: 'the server' },
+      };
     case 'RecoveryEntry':
       return { kind: 'RECOVERY', reason: wire.reason, message: wire.message };
     default:

@@ -19,10 +19,25 @@ export const ApprovalMode = enumOf<Mode>(
   },
 );
 
+export const TitleSource = enumOf<ConfigurationModel['titleSource']>(
+  'TitleSource',
+  'Who gave a workstream its title. One that a person gave is never overtaken by the server.',
+  {
+    DEFAULT: 'Nobody yet: the server names it once the first exchange is complete.',
+    GENERATED: 'The server: after the first exchange, or, of a fork, after its source.',
+    PERSON: 'A person, by `createWorkstream`, `forkWorkstream` or `configureWorkstream`.',
+  },
+);
+
 export const Configuration = builder.objectRef<ConfigurationModel>('Configuration').implement({
   description: 'What a workstream is set to.',
   fields: (t) => ({
     title: t.exposeString('title', { description: 'Name for people, at most 200 characters.' }),
+    titleSource: t.field({
+      type: TitleSource,
+      description: 'Who gave the title.',
+      resolve: (c) => c.titleSource,
+    }),
     model: t.exposeString('model', {
       description: 'Alias of the model that serves the next call; see `Query.models`.',
     }),
@@ -47,6 +62,7 @@ const ConfigureWorkstreamInput = builder.inputType('ConfigureWorkstreamInput', {
   fields: (t) => ({
     key: t.field({ type: 'IdempotencyKey', required: true, description: 'Names this intent.' }),
     workstreamId: t.id({ required: true, description: 'Global id of the workstream.' }),
+    title: t.string({ description: 'Name for people, 1 to 200 characters; null: as it is.' }),
     approvalMode: t.field({ type: ApprovalMode, description: 'What to ask about; null: as it is.' }),
   }),
 });
@@ -72,8 +88,9 @@ builder.mutationField('configureWorkstream', (t) =>
       commandRefusals,
     ),
     description:
-      'Changes settings of a workstream, also while a turn runs. A mode counts for calls that are prepared from then on: ' +
-      'what a person is asked already stays a question. Setting what is set already changes nothing, also not who set it. ' +
+      'Changes settings of a workstream, also while a turn runs. A title given here stays: the server does not name the ' +
+      'workstream any more, also when it is the title there was. A mode counts for calls that are prepared from then on: ' +
+      'what a person is asked already stays a question. Setting the mode that is set changes nothing, also not who set it. ' +
       'Answers when that is safe.',
     args: { input: t.arg({ type: ConfigureWorkstreamInput, required: true, description: 'What to set.' }) },
     resolve: (_root, { input }, { services, viewer }) =>
@@ -81,6 +98,7 @@ builder.mutationField('configureWorkstream', (t) =>
         services.workstreams.configure(viewer, {
           key: input.key,
           workstreamId,
+          title: input.title ?? null,
           approvalMode: input.approvalMode ?? null,
         }),
       ),

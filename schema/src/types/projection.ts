@@ -9,13 +9,14 @@ import { ApprovalCycle } from './approval-cycle.ts';
 import { Batch } from './batch.ts';
 import { Configuration } from './configuration.ts';
 import { enumOf } from './enum.ts';
+import { Origin } from './origin.ts';
 import { Queue } from './queue.ts';
 import { Turn } from './turn.ts';
 
 export const Lifecycle = enumOf<LifecycleValue>('Lifecycle', 'Whether a workstream takes commands.', {
   CREATING: 'It is being made; nobody sees it yet.',
   OPEN: 'It takes commands.',
-  CLOSED: 'It can be read and followed; it takes no commands.',
+  CLOSED: 'It can be read and followed; it takes no commands but `openWorkstream` and `deleteWorkstream`.',
 });
 
 /** How to read `superseded`, wherever it stands. */
@@ -45,7 +46,7 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
   description:
     'What follows from the entries 1 to `revision`: the open parts of a workstream, without the transcript. A client ' +
     'that folds the entries after `revision` over it gets what the server has. How each entry changes it: LIFECYCLE, ' +
-    'CONFIGURATION, TURN, QUEUE replace their part; a settled TURN also empties batch and cycles; ASSISTANT empties the ' +
+    'CONFIGURATION, TURN, QUEUE replace their part; FORK sets the origin; a settled TURN also empties batch and cycles; ASSISTANT empties the ' +
     'cycles, and opens the batch if it has calls; TOOL_STARTED and TOOL_SETTLED mark a call of it; TOOL removes a call, ' +
     'the last one closes the batch; APPROVAL puts its cycle last in place of the one with its id; REWIND makes the turn ' +
     'null and supersedes what lies between its `after` and itself.',
@@ -86,6 +87,12 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
       resolve: (p) => p.cycles,
     }),
     queue: t.field({ type: Queue, description: 'Messages that wait.', resolve: (p) => p.queue }),
+    origin: t.field({
+      type: Origin,
+      nullable: true,
+      description: 'Where it was forked from; null when it is no fork.',
+      resolve: (p) => p.origin,
+    }),
     superseded: t.field({
       type: [SupersededSpan],
       description: supersededText,

@@ -7,8 +7,10 @@ import type {
   AlreadyDecided as AlreadyDecidedOutcome,
   ApprovalGone as ApprovalGoneOutcome,
   ArgumentsChanged as ArgumentsChangedOutcome,
+  AtCapacity as AtCapacityOutcome,
   Busy as BusyOutcome,
   InvalidInput as InvalidInputOutcome,
+  JournalUnsettled as JournalUnsettledOutcome,
   MessageNotQueued as MessageNotQueuedOutcome,
   NotYours as NotYoursOutcome,
   QueueFull as QueueFullOutcome,
@@ -28,6 +30,8 @@ export const RejectionCode = enumOf<Code>(
     INVALID_INPUT: 'The input can never be accepted as it is.',
     KEY_REUSED: 'The key was used before with another input.',
     WORKSTREAM_CLOSED: 'The workstream is closed; it can be read, not commanded.',
+    CLOSING: 'The workstream is being closed or deleted.',
+    JOURNAL_UNSETTLED: 'What the workstream accepted could not be stored, so it was not closed.',
     QUEUE_FULL: 'As many messages wait as may wait.',
     STALE_TURN: 'The turn named is not the one it is about.',
     BUSY: 'It cannot be done while a turn runs, or while messages of another author wait.',
@@ -39,6 +43,7 @@ export const RejectionCode = enumOf<Code>(
     ARGUMENTS_CHANGED: 'The arguments seen are not the ones that would run.',
     OWNER_ELSEWHERE: 'Another live server runs this workstream.',
     OWNER_LOST: 'This server stopped running the workstream before the command was safe.',
+    AT_CAPACITY: 'As many workstreams are loaded as may be, and none of them can rest.',
     QUARANTINED: 'The workstream could not be recovered three times in a row; it can be read, not commanded.',
     SHUTTING_DOWN: 'The server is stopping.',
     STORAGE_UNAVAILABLE: 'The database did not answer.',
@@ -54,6 +59,8 @@ const typenameByCode: Readonly<Record<Code, string>> = {
   INVALID_INPUT: 'InvalidInput',
   KEY_REUSED: 'KeyReused',
   WORKSTREAM_CLOSED: 'WorkstreamClosed',
+  CLOSING: 'Closing',
+  JOURNAL_UNSETTLED: 'JournalUnsettled',
   QUEUE_FULL: 'QueueFull',
   STALE_TURN: 'StaleTurn',
   BUSY: 'Busy',
@@ -65,6 +72,7 @@ const typenameByCode: Readonly<Record<Code, string>> = {
   ARGUMENTS_CHANGED: 'ArgumentsChanged',
   OWNER_ELSEWHERE: 'OwnerElsewhere',
   OWNER_LOST: 'OwnerLost',
+  AT_CAPACITY: 'AtCapacity',
   QUARANTINED: 'Quarantined',
   SHUTTING_DOWN: 'ShuttingDown',
   STORAGE_UNAVAILABLE: 'StorageUnavailable',
@@ -76,8 +84,8 @@ const typenameByCode: Readonly<Record<Code, string>> = {
 
 export const Rejection = builder.interfaceRef<RejectionOutcome>('Rejection').implement({
   description:
-    'Why a mutation did nothing. A rejection changed nothing, anywhere. Some carry the current facts, so that a client ' +
-    'can show them without another query.',
+    'Why a mutation did nothing. A rejection changed nothing, anywhere; the one exception says so: ' +
+    '`JournalUnsettled.turnStopped`. Some carry the current facts, so that a client can show them without another query.',
   resolveType: (r) => typenameByCode[r.code],
   fields: (t) => ({
     code: t.field({ type: RejectionCode, description: 'For programs.', resolve: (r) => r.code }),
@@ -115,8 +123,28 @@ export const KeyReused = plain(
 );
 export const WorkstreamClosed = plain(
   'WORKSTREAM_CLOSED',
-  'The workstream is closed. It can be read and followed, and takes no commands.',
+  'The workstream is closed. It can be read and followed; `openWorkstream` opens it, `deleteWorkstream` deletes it, and it ' +
+    'takes no other command.',
 );
+export const Closing = plain(
+  'CLOSING',
+  'The workstream is being closed or deleted: some 15 s at most while the database answers. What ends something is still taken (`stopTurn`, ' +
+    '`withdrawQueuedMessage`). Repeat the same key afterwards: it then answers WORKSTREAM_CLOSED or WORKSTREAM_NOT_FOUND, ' +
+    'or, if it could not be closed, what it would have answered now.',
+);
+export const JournalUnsettled = rejection<JournalUnsettledOutcome>('JOURNAL_UNSETTLED').implement({
+  description:
+    'What the workstream accepted could not be stored within 2 s, so it was not closed: it is OPEN and takes commands. ' +
+    '`Workstream.persistence` says what is wrong. Close again when that is HEALTHY.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    turnStopped: t.exposeBoolean('turnStopped', {
+      description:
+        'False: nothing was touched, and a turn that runs goes on. True: everything was stored before, but not what stopping ' +
+        'the turn added: no turn runs any more.',
+    }),
+  }),
+});
 export const QueueFull = rejection<QueueFullOutcome>('QUEUE_FULL').implement({
   description:
     'As many messages wait as may wait, or, together with this one, more than 2,000,000 UTF-16 code units of text. Send ' +
@@ -213,6 +241,15 @@ export const OwnerLost = plain(
   'OWNER_LOST',
   'This server stopped running the workstream before the command was safe. Repeat the same key.',
 );
+export const AtCapacity = rejection<AtCapacityOutcome>('AT_CAPACITY').implement({
+  description:
+    'The command would load the workstream, but as many are loaded as the server allows, and each of them works. Nothing ' +
+    'was done. Repeat the same key after a pause, or stop a turn elsewhere.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    capacity: t.exposeInt('capacity', { description: 'How many workstreams may be loaded.' }),
+  }),
+});
 export const Quarantined = plain(
   'QUARANTINED',
   'Recovery failed three times in a row. The workstream can be read; `Workstream.lastError` says why.',
@@ -255,6 +292,8 @@ export const commandRefusals = {
   STORAGE_UNAVAILABLE: StorageUnavailable,
   UNSAVED_CONFLICT: UnsavedConflict,
   DISCARDED: Discarded,
+  AT_CAPACITY: AtCapacity,
+  CLOSING: Closing,
 } as const;
 
 type Types = (typeof builder)['$inferSchemaTypes'];

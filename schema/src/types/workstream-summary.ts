@@ -1,9 +1,12 @@
 /** Owns: the list of workstreams, read and followed. */
 import { builder } from '../builder.ts';
 import type { WorkstreamStateItem as StateItem, WorkstreamSummaryModel } from '../model/index.ts';
+import type { Lifecycle as LifecycleValue } from '../projection/index.ts';
+import type { WorkstreamFilter as Filter } from '../services.ts';
 import { workstreamGlobalId } from './global-id.ts';
-import { pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
+import { badArgument, pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
 import { Persistence, PersistenceStatus } from './persistence.ts';
+import { Lifecycle } from './projection.ts';
 import { untilLeft } from './subscribe.ts';
 import { WorkstreamState } from './workstream.ts';
 
@@ -18,6 +21,11 @@ export const WorkstreamSummary = builder.objectRef<WorkstreamSummaryModel>('Work
     state: t.field({ type: WorkstreamState, description: 'What it is doing.', resolve: (w) => w.state }),
     stopping: t.exposeBoolean('stopping', {
       description: 'Stop was accepted, and the turn has not ended yet.',
+    }),
+    lifecycle: t.field({
+      type: Lifecycle,
+      description: 'Whether it takes commands; never CREATING.',
+      resolve: (w) => w.lifecycle,
     }),
     model: t.exposeString('model', { description: 'Alias of the model that serves the next call.' }),
     revision: t.field({
@@ -47,7 +55,7 @@ const WorkstreamConnection = builder.connectionObject(
     description: 'A page of workstreams, newest first.',
     fields: (t) => ({
       totalCount: t.int({
-        description: 'How many workstreams there are.',
+        description: 'How many workstreams there are that the filter lets through.',
         resolve: (c) => (c as unknown as { totalCount: number }).totalCount,
       }),
     }),
@@ -55,15 +63,35 @@ const WorkstreamConnection = builder.connectionObject(
   { name: 'WorkstreamEdge', description: 'A workstream and its place in the list.' },
 );
 
+const WorkstreamFilter = builder.inputType('WorkstreamFilter', {
+  description: 'Which workstreams to list.',
+  fields: (t) => ({
+    lifecycle: t.field({
+      type: Lifecycle,
+      description:
+        'OPEN: those that take commands. CLOSED: the closed ones. Null: both. CREATING is refused.',
+    }),
+  }),
+});
+
+function filterOf(lifecycle: LifecycleValue | null): Filter {
+  if (lifecycle === 'CREATING')
+    throw badArgument('filter', 'Nobody sees a workstream that is being made. Ask for OPEN or CLOSED.');
+  return { lifecycle };
+}
+
 builder.queryField('workstreams', (t) =>
   t.field({
     type: WorkstreamConnection,
-    description: 'All workstreams, the last made first.',
-    args: pageArgs,
+    description: 'The workstreams, open and closed, the last made first.',
+    args: {
+      ...pageArgs,
+      filter: t.arg({ type: WorkstreamFilter, description: 'Which ones; null: all.' }),
+    },
     complexity: pageComplexity,
     resolve: async (_root, args, { services }) =>
       toConnection(
-        await services.workstreams.list(pageRange(args)),
+        await services.workstreams.list(pageRange(args), filterOf(args.filter?.lifecycle ?? null)),
         args.after,
         ({ createdAt, id }) => ({ at: createdAt, id }),
         (node) => ({ node }),
@@ -75,7 +103,7 @@ type Of<T extends StateItem['type']> = Extract<StateItem, { type: T }>;
 
 const StatesSnapshot = builder.objectRef<Of<'StatesSnapshot'>>('StatesSnapshot').implement({
   description:
-    'All workstreams as they are now. Comes first, and again whenever changes were lost: replace what you have.',
+    'All workstreams as they are now, open and closed. Comes first, and again whenever changes were lost: replace what you have.',
   fields: (t) => ({
     workstreams: t.field({
       type: [WorkstreamSummary],
@@ -94,6 +122,17 @@ export const StateChanged = builder.objectRef<Of<'StateChanged'>>('StateChanged'
       type: WorkstreamSummary,
       description: 'As it is now.',
       resolve: (item) => item.workstream,
+    }),
+  }),
+});
+
+const WorkstreamDeleted = builder.objectRef<Of<'WorkstreamDeleted'>>('WorkstreamDeleted').implement({
+  description:
+    'A workstream was deleted, with everything in it. Comes once, after everything else about it: its id never comes back.',
+  fields: (t) => ({
+    workstreamId: t.id({
+      description: 'Global id it had.',
+      resolve: (item) => workstreamGlobalId(item.workstreamId),
     }),
   }),
 });
@@ -122,7 +161,7 @@ const StatesHeartbeat = builder.objectRef<Of<'StatesHeartbeat'>>('StatesHeartbea
 
 const WorkstreamStateItem = builder.unionType('WorkstreamStateItem', {
   description: 'What `workstreamStates` carries. Kinds may be added: skip one you do not know.',
-  types: [StatesSnapshot, StateChanged, ServerPersistenceChanged, StatesHeartbeat],
+  types: [StatesSnapshot, StateChanged, WorkstreamDeleted, ServerPersistenceChanged, StatesHeartbeat],
   resolveType: (item) => item.type,
 });
 
@@ -131,8 +170,8 @@ builder.subscriptionField('workstreamStates', (t) =>
     type: WorkstreamStateItem,
     description:
       'The list of workstreams, live, and how storing is going at the server. Order: one snapshot and one ' +
-      '`ServerPersistenceChanged`, then changes, which for one workstream come in order of its revisions, and a heartbeat ' +
-      'every 15 s. Needs no cursor: after a reconnect it begins with a snapshot again.',
+      '`ServerPersistenceChanged`, then changes, which for one workstream come in order of its revisions and end with ' +
+      '`WorkstreamDeleted`, and a heartbeat every 15 s. Needs no cursor: after a reconnect it begins with a snapshot again.',
     subscribe: (_root, _args, { services }) => untilLeft((signal) => services.workstreams.states(signal)),
     resolve: (item) => item,
   }),

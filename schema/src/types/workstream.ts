@@ -13,12 +13,13 @@ import {
 import type { CreateWorkstreamOutcome } from '../services.ts';
 import { ApprovalCycle } from './approval-cycle.ts';
 import { Author } from './author.ts';
-import { ApprovalMode } from './configuration.ts';
+import { ApprovalMode, TitleSource } from './configuration.ts';
 import { Accepted } from './durability.ts';
 import { Entry, entryNode } from './entries/entry.ts';
 import { enumOf } from './enum.ts';
 import { workstreamGlobalId, workstreamIdOf } from './global-id.ts';
 import { HistoryConnection, historyOf, historySize } from './history.ts';
+import { Origin } from './origin.ts';
 import { Overlay } from './overlay.ts';
 import { Persistence } from './persistence.ts';
 import { Lifecycle, Projection, SupersededSpan, supersededText } from './projection.ts';
@@ -103,6 +104,17 @@ export const Workstream = builder.objectRef<WorkstreamModel>('Workstream').imple
     title: t.string({
       description: 'Name for people, at most 200 characters.',
       resolve: (w) => w.projection.configuration.title,
+    }),
+    titleSource: t.field({
+      type: TitleSource,
+      description: 'Who gave the title.',
+      resolve: (w) => w.projection.configuration.titleSource,
+    }),
+    origin: t.field({
+      type: Origin,
+      nullable: true,
+      description: 'Where it was forked from; null when it is no fork.',
+      resolve: (w) => w.projection.origin,
     }),
     lifecycle: t.field({
       type: Lifecycle,
@@ -269,7 +281,10 @@ const CreateWorkstreamInput = builder.inputType('CreateWorkstreamInput', {
   description: 'What to make.',
   fields: (t) => ({
     key: t.field({ type: 'IdempotencyKey', required: true, description: 'Names this intent.' }),
-    title: t.string({ description: 'Name for people, at most 200 characters; null: the server gives one.' }),
+    title: t.string({
+      description:
+        'Name for people, at most 200 characters; null: "New workstream", until the server names it after the first exchange.',
+    }),
     model: t.string({ description: 'Alias of a model of `Query.models`; null: the default one.' }),
     workspace: t.string({
       description:
@@ -280,23 +295,28 @@ const CreateWorkstreamInput = builder.inputType('CreateWorkstreamInput', {
 });
 
 type Created = Extract<CreateWorkstreamOutcome, { type: 'Accepted' }>;
-const CreateWorkstreamPayload = builder.objectRef<Created>('CreateWorkstreamPayload').implement({
-  description: 'The workstream was made.',
-  interfaces: [Accepted],
-  fields: (t) => ({
-    workstreamId: t.id({
-      description: 'Global id of it.',
-      resolve: (p) => workstreamGlobalId(p.workstreamId),
+
+/** What is answered when a workstream was made, in whichever way. */
+export const createdPayload = (name: string, description: string) =>
+  builder.objectRef<Created>(name).implement({
+    description,
+    interfaces: [Accepted],
+    fields: (t) => ({
+      workstreamId: t.id({
+        description: 'Global id of the new workstream.',
+        resolve: (p) => workstreamGlobalId(p.workstreamId),
+      }),
+      workstream: t.field({
+        type: Workstream,
+        nullable: true,
+        description: 'It, as it is now; null when it is gone already.',
+        complexity: { field: 10 },
+        resolve: (p, _args, { services }) => services.workstreams.get(p.workstreamId),
+      }),
     }),
-    workstream: t.field({
-      type: Workstream,
-      nullable: true,
-      description: 'It, as it is now; null when it is gone already.',
-      complexity: { field: 10 },
-      resolve: (p, _args, { services }) => services.workstreams.get(p.workstreamId),
-    }),
-  }),
-});
+  });
+
+const CreateWorkstreamPayload = createdPayload('CreateWorkstreamPayload', 'The workstream was made.');
 
 builder.mutationField('createWorkstream', (t) =>
   t.field({

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createIntent, newKey, type Facts, type Progress } from '../../src/client-kit/intent.ts';
 import {
+  closeWorkstream,
   createWorkstream,
   decideApproval,
   sendMessage,
@@ -108,14 +109,16 @@ it.each(toAPerson)(
 );
 
 const passing = [
-  'OWNER_ELSEWHERE',
-  'OWNER_LOST',
-  'SHUTTING_DOWN',
-  'STORAGE_UNAVAILABLE',
-  'DISCARDED',
+  { code: 'OWNER_ELSEWHERE' },
+  { code: 'OWNER_LOST' },
+  { code: 'SHUTTING_DOWN' },
+  { code: 'STORAGE_UNAVAILABLE' },
+  { code: 'DISCARDED' },
+  { code: 'CLOSING' },
+  { code: 'AT_CAPACITY', capacity: 500 },
 ] as const;
-it.each(passing)('D-60 %s passes by itself: the same key again', async (code) => {
-  const { intent, received, pace } = server({ ...said, code }, accepted('DURABLE'));
+it.each(passing)('D-60 $code passes by itself: the same key again', async (refusal) => {
+  const { intent, received, pace } = server({ ...said, ...refusal }, accepted('DURABLE'));
   expect(await intent.run()).toMatchObject({ type: 'Accepted' });
   expect(received.map((sent) => sent.key)).toEqual([intent.key, intent.key]);
   expect(pace.paused).toEqual([400]);
@@ -136,6 +139,19 @@ it.each(cannotDecide)(
       verdict: 'APPROVED',
     });
     expect(await intent.run()).toMatchObject({ type: 'Rejected', code: refusal.code, facts });
+  },
+);
+
+it.each([false, true])(
+  'D-23 a workstream that could not be closed is told at once, with whether its turn was stopped: %s',
+  async (turnStopped) => {
+    const refusal = { ...said, retryable: true, code: 'JOURNAL_UNSETTLED', turnStopped } as const;
+    const transport = createInProcess({ workstreams: { close: () => Promise.resolve(refusal) } });
+    const pace = hastyPace();
+    const { workstreamId } = input;
+    const outcome = await createIntent({ transport, pace }, closeWorkstream, { workstreamId }).run();
+    expect(outcome).toMatchObject({ type: 'Rejected', code: 'JOURNAL_UNSETTLED', facts: { turnStopped } });
+    expect(pace.paused).toEqual([]);
   },
 );
 

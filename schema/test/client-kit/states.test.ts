@@ -9,6 +9,7 @@ const row: WorkstreamSummaryModel = {
   title: 'T',
   state: 'IDLE',
   stopping: false,
+  lifecycle: 'OPEN',
   model: 'demo',
   revision: 4,
   persistence: 'HEALTHY',
@@ -17,11 +18,14 @@ const row: WorkstreamSummaryModel = {
 };
 
 /** Follows a list that says these items and then stays open. */
-function following(...items: readonly WorkstreamStateItem[]) {
+const following = (...items: readonly WorkstreamStateItem[]) => subscribing(items);
+
+/** The same, where each subscription says its own items. */
+function subscribing(...subscriptions: (readonly WorkstreamStateItem[])[]) {
   const transport = createInProcess({
     workstreams: {
       async *states(signal) {
-        yield* items;
+        yield* subscriptions.shift() ?? [];
         await new Promise((resolve) => {
           signal.addEventListener('abort', resolve);
         });
@@ -30,7 +34,7 @@ function following(...items: readonly WorkstreamStateItem[]) {
   });
   const seen: States[] = [];
   const following = followStates({ transport, pace: hastyPace() }, (states) => seen.push(states));
-  return { seen, following };
+  return { seen, following, transport };
 }
 
 it('D-51 shows at once that the server cannot store, and which workstreams are in trouble', async () => {
@@ -62,4 +66,65 @@ it('keeps of two rows of one workstream the one of the higher revision', async (
   await until('all was said', () => seen.at(-1)?.persistence?.status === 'PENDING');
   list.stop();
   expect(seen.at(-1)!.workstreams?.get(workstreamGlobalId('w1'))).toMatchObject({ revision: 4, title: 'T' });
+});
+
+it('says of each workstream whether it is open', async () => {
+  const { seen, following: list } = following(
+    { type: 'StatesSnapshot', workstreams: [row] },
+    { type: 'StateChanged', workstream: { ...row, revision: 5, state: 'CLOSED', lifecycle: 'CLOSED' } },
+  );
+  const lifecycle = () => seen.at(-1)?.workstreams?.get(workstreamGlobalId('w1'))?.lifecycle;
+  await until('it is closed', () => lifecycle() === 'CLOSED');
+  list.stop();
+  expect(seen.flatMap((s) => [...(s.workstreams?.values() ?? [])].map((w) => w.lifecycle))).toContain('OPEN');
+});
+
+const other = { ...row, id: 'w2' };
+const idsOf = (states: States | undefined) => [...(states?.workstreams?.keys() ?? [])];
+
+it('D-25 drops a deleted workstream, and a change that is told late does not bring it back', async () => {
+  const { seen, following: list } = following(
+    { type: 'StatesSnapshot', workstreams: [row, other] },
+    { type: 'WorkstreamDeleted', workstreamId: 'w1' },
+    { type: 'StateChanged', workstream: { ...row, revision: 9 } },
+    { type: 'StatesSnapshot', workstreams: [row, other] },
+    { type: 'ServerPersistenceChanged', persistence: { status: 'PENDING' } },
+  );
+  await until('all was said', () => seen.at(-1)?.persistence?.status === 'PENDING');
+  list.stop();
+  const shown = seen.map((states) => String(idsOf(states))).filter((ids) => ids !== '');
+  const [w1, w2] = [workstreamGlobalId('w1'), workstreamGlobalId('w2')];
+  expect(shown.filter((ids, i) => ids !== shown[i - 1])).toEqual([`${w1},${w2}`, w2]);
+});
+
+it('D-25 a deleted workstream stays away after a reconnect, and one that was deleted meanwhile goes', async () => {
+  const {
+    seen,
+    following: list,
+    transport,
+  } = subscribing(
+    [
+      { type: 'StatesSnapshot', workstreams: [row, other] },
+      { type: 'WorkstreamDeleted', workstreamId: 'w1' },
+    ],
+    [
+      { type: 'StatesSnapshot', workstreams: [row] },
+      { type: 'ServerPersistenceChanged', persistence: { status: 'PENDING' } },
+    ],
+  );
+  await until('one is gone', () => idsOf(seen.at(-1)).length === 1);
+  transport.cut();
+  await until('the second list was told', () => seen.at(-1)?.persistence?.status === 'PENDING');
+  list.stop();
+  expect(idsOf(seen.at(-1))).toEqual([]);
+});
+
+it('D-25 what is deleted before the first list came is not in it', async () => {
+  const { seen, following: list } = following(
+    { type: 'WorkstreamDeleted', workstreamId: 'w1' },
+    { type: 'StatesSnapshot', workstreams: [row, other] },
+  );
+  await until('the list is there', () => idsOf(seen.at(-1)).length > 0);
+  list.stop();
+  expect(idsOf(seen.at(-1))).toEqual([workstreamGlobalId('w2')]);
 });

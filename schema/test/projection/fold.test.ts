@@ -66,7 +66,9 @@ describe('the fold', () => {
       fc.property(anyJournal, fc.integer({ min: -3, max: 60 }), (journal, revision) => {
         const here = applyEntries(emptyProjection, journal);
         fc.pre(revision !== here.revision + 1);
-        expect(applyEntry(here, entryAt(revision, { kind: 'LIFECYCLE', lifecycle: 'CLOSED' }))).toBe(here);
+        expect(applyEntry(here, entryAt(revision, { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ann }))).toBe(
+          here,
+        );
       }),
     );
   });
@@ -181,7 +183,7 @@ describe('the fold', () => {
 describe('the state of a workstream is the first that fits (D-6, I29)', () => {
   it.each<[string, readonly EntryBody[], string]>([
     ['lifecycle before all', [began, said('a'), asked('OPEN', 'a')], 'CREATING'],
-    ['closed before all', [began, { kind: 'LIFECYCLE', lifecycle: 'CLOSED' }], 'CLOSED'],
+    ['closed before all', [began, { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ann }], 'CLOSED'],
     [
       'attention before running',
       [open, began, said('a', 'b'), started('b'), asked('OPEN', 'a')],

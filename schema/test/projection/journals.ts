@@ -44,7 +44,7 @@ export const settled = (type: 'COMPLETED' | 'FAILED' | 'CANCELED'): Turn => ({
   settledAt: 't9',
 });
 
-export const open: EntryBody = { kind: 'LIFECYCLE', lifecycle: 'OPEN' };
+export const open: EntryBody = { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ann };
 export const began: EntryBody = { kind: 'TURN', turn: liveTurn };
 
 export const said = (...callIds: readonly string[]): EntryBody => ({
@@ -97,11 +97,13 @@ const callId = fc.constantFrom('a', 'b', 'c');
 const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
   fc.constantFrom<EntryBody>(
     open,
-    { kind: 'LIFECYCLE', lifecycle: 'CLOSED' },
+    { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: null },
+    { kind: 'FORK', origin: { workstreamId: 'w0', title: 'Source', revision: 7 } },
     {
       kind: 'CONFIGURATION',
       configuration: {
         title: 'T',
+        titleSource: 'GENERATED',
         model: 'm',
         workspace: '/w',
         approvalMode: 'TRUST_ALL',

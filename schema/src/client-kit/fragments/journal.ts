@@ -5,6 +5,7 @@ import {
   callFields,
   configurationFields,
   cycleFields,
+  originFields,
   queueFields,
   turnFields,
 } from './values.ts';
@@ -59,6 +60,14 @@ export const entryFields = graphql(
       }
       ... on LifecycleEntry {
         lifecycle
+        by {
+          ...AuthorFields
+        }
+      }
+      ... on ForkEntry {
+        origin {
+          ...OriginFields
+        }
       }
       ... on ConfigurationEntry {
         configuration {
@@ -106,7 +115,7 @@ export const entryFields = graphql(
       }
     }
   `,
-  [authorFields, callFields, configurationFields, turnFields, cycleFields, queueFields],
+  [authorFields, callFields, configurationFields, turnFields, cycleFields, queueFields, originFields],
 );
 
 export const historyFields = graphql(

@@ -14,6 +14,12 @@ export const rejectionFields = graphql(
       ... on QueueFull {
         capacity
       }
+      ... on AtCapacity {
+        capacity
+      }
+      ... on JournalUnsettled {
+        turnStopped
+      }
       ... on StaleTurn {
         currentTurnId
       }

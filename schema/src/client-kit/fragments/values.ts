@@ -100,6 +100,7 @@ export const configurationFields = graphql(
   `
     fragment ConfigurationFields on Configuration {
       title
+      titleSource
       model
       workspace
       approvalMode
@@ -110,6 +111,14 @@ export const configurationFields = graphql(
   `,
   [authorFields],
 );
+
+export const originFields = graphql(`
+  fragment OriginFields on Origin {
+    workstreamId
+    title
+    revision
+  }
+`);
 
 export const persistenceFields = graphql(`
   fragment PersistenceFields on Persistence {

@@ -5,6 +5,7 @@ import {
   callFields,
   configurationFields,
   cycleFields,
+  originFields,
   persistenceFields,
   queueFields,
   turnFields,
@@ -44,13 +45,16 @@ export const projectionFields = graphql(
       queue {
         ...QueueFields
       }
+      origin {
+        ...OriginFields
+      }
       superseded {
         after
         through
       }
     }
   `,
-  [configurationFields, turnFields, callFields, cycleFields, queueFields],
+  [configurationFields, turnFields, callFields, cycleFields, queueFields, originFields],
 );
 
 export const snapshotFields = graphql(
@@ -96,6 +100,7 @@ export const summaryFields = graphql(`
     title
     state
     stopping
+    lifecycle
     model
     revision
     persistence

@@ -19,6 +19,12 @@ export const RewindEntry = entryRef('REWIND').implement({
         'What it was for, a word for programs: `REWIND` by rewindWorkstream; `EDIT` by resendMessage and `RETRY` by retryTurn, where a turn begins with the next entry; more may come.',
       resolve: (e) => e.entry.reason,
     }),
-    by: t.field({ type: Author, description: 'Who went back.', resolve: (e) => e.entry.by }),
+    by: t.field({
+      type: Author,
+      // Not by this server: as `LifecycleEntry.by`, so that both can be selected in one operation.
+      nullable: true,
+      description: 'Who went back; null would be the server, which does not do that yet.',
+      resolve: (e) => e.entry.by,
+    }),
   }),
 });

@@ -85,12 +85,18 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
     { kind: 'CANCELLATION', text: 'half a', reasoning: '', reason: 'STOPPED' },
     { kind: 'CANCELLATION', text: '', reasoning: 'half', reason: 'FAILED' },
   ],
-  LIFECYCLE: [{ kind: 'LIFECYCLE', lifecycle: 'OPEN' }],
+  LIFECYCLE: [
+    { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: author },
+    { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: null },
+    { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: null },
+  ],
+  FORK: [{ kind: 'FORK', origin: { workstreamId: 'w0', title: 'Source', revision: 7 } }],
   CONFIGURATION: [
     {
       kind: 'CONFIGURATION',
       configuration: {
         title: 'T',
+        titleSource: 'GENERATED',
         model: 'demo',
         workspace: '/w',
         approvalMode: 'TRUST_ALL',

@@ -15,6 +15,7 @@ import {
   type FeedItem,
   type Overlay,
 } from '../../../src/projection/index.ts';
+import { asSeen } from '../../as-seen.ts';
 import type { FeedEvent, HistoryPage, HistoryRange, WorkstreamModel } from '../../../src/model/index.ts';
 
 export interface Subscriber {
@@ -63,8 +64,9 @@ export function createWorld(bodies: () => EntryBody) {
   };
 
   return {
+    /** As a client gets to see them. */
     get entries() {
-      return entries;
+      return entries.map(asSeen);
     },
     get durableThrough() {
       return durableThrough;
