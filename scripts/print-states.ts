@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { shown, table, told } from '../server/src/core/workstream/table.ts';
-import type { Cell, Situation, TableEvent } from '../server/src/core/workstream/table.ts';
+import { behindTheDoor, shown, table, told } from '../server/src/core/workstream/table.ts';
+import type { Cell, CommandEvent, Situation, TableEvent } from '../server/src/core/workstream/table.ts';
 
 const page = fileURLToPath(new URL('../docs/guide/states.md', import.meta.url));
 const situations = Object.keys(shown) as Situation[];
@@ -23,8 +23,8 @@ export async function statesPage(): Promise<string> {
     '',
     '## The states',
     '',
-    'CREATING becomes IDLE when the workstream is published, and CLOSED and IDLE change into each other by close and open;',
-    'no event of the table does that. **Close and open are not in the API yet**, so no workstream is CLOSED today.',
+    'CREATING becomes IDLE when the workstream is published; no event of the table does that. A CLOSED workstream that had',
+    'failed shows ERROR again when it is opened. Deleting is no event either: nothing is left that could show anything.',
     '',
     'Beside THINKING and RUNNING stands the flag `stopping` once Stop was taken.',
     '',
@@ -39,25 +39,42 @@ export async function statesPage(): Promise<string> {
     '',
     ...mermaid(situations, (situation) => situation),
     '',
-    '| situation | shown | stopping | meaning |',
-    '|---|---|---|---|',
+    '| situation | shown | stopping | can leave memory | meaning |',
+    '|---|---|---|---|---|',
     ...situations.map((s) => {
-      const { state, stopping, meaning } = shown[s];
-      return `| ${s} | ${state} | ${stopping ? 'yes' : ''} | ${meaning} |`;
+      const { state, stopping, unloads, meaning } = shown[s];
+      return `| ${s} | ${state} | ${stopping ? 'yes' : ''} | ${unloads ? 'yes' : ''} | ${meaning} |`;
     }),
     '',
     '## Every cell',
     '',
     'A situation: the event is taken and this is shown next. `CODE`: the command is refused with it and changes nothing.',
-    '·: nothing is under way that it could be about, and nothing comes of it. fenced: it dies at the door.',
+    '·: nothing is under way that it could be about, and nothing comes of it. late: it was once, and nothing comes of it.',
+    'fenced: it comes under a claim that is not current, and nothing comes of it.',
     '',
     `| event | ${situations.join(' | ')} |`,
     `|---|${situations.map(() => '---|').join('')}`,
     ...events.map((e) => `| ${told[e]} | ${situations.map((s) => cellText(s, table[s][e])).join(' | ')} |`),
     '',
+    '## Behind a shut door',
+    '',
+    'Closing and deleting begin by shutting the door and stopping the turn. Until it is CLOSED or gone, or the door is',
+    'opened again, these are refused with `CLOSING`, unless it is CLOSED or CREATING and refused for that:',
+    '',
+    ...commandsThat('CLOSING'),
+    '',
+    'And these are taken, or refused, as above:',
+    '',
+    ...commandsThat('AS_EVER'),
+    '',
   ].join('\n');
   return format(text, { ...(await resolveConfig(page)), filepath: page });
 }
+
+const commandsThat = (what: 'CLOSING' | 'AS_EVER'): readonly string[] =>
+  (Object.keys(behindTheDoor) as CommandEvent[])
+    .filter((command) => behindTheDoor[command] === what)
+    .map((command) => `- ${told[command]}`);
 
 function cellText(here: Situation, cell: Cell): string {
   switch (cell.type) {
@@ -66,7 +83,7 @@ function cellText(here: Situation, cell: Cell): string {
     case 'refused':
       return `\`${cell.code}\``;
     case 'ignored':
-      return cell.because === 'FENCED' ? 'fenced' : '·';
+      return cell.because === 'IMPOSSIBLE' ? '·' : cell.because.toLowerCase();
   }
 }
 

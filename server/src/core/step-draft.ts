@@ -77,15 +77,17 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
       pending: [...d.state.pending, entry],
       overlay: overlayAfter(d.state.overlay, entry),
       conversation: conversationAfter(d.state.conversation, entry),
-      ...(entry.kind === 'REWIND'
-        ? { conversationFrom: Math.min(d.state.conversationFrom, entry.after) }
+      ...(settled
+        ? { attempt: null, progress: {}, held: d.state.held.filter(({ deed }) => !isOfTurn(deed)) }
         : {}),
-      ...(settled ? { attempt: null, progress: {}, held: [] } : {}),
     }),
     entries: [...d.entries, entry],
-    held: settled ? [] : d.held,
+    held: settled ? d.held.filter((deed) => !isOfTurn(deed)) : d.held,
   };
 }
+
+/** A deed of a turn ends with it; the others belong to the workstream. */
+export const isOfTurn = (deed: Deed): boolean => deed.stamp.generation !== null;
 
 function conversationAfter(conversation: readonly Entry[], entry: Entry): readonly Entry[] {
   if (entry.kind === 'REWIND') return conversation.filter((said) => said.revision <= entry.after);

@@ -15,7 +15,7 @@ import type { Input, Timed, World } from './inputs.ts';
 import { receiptKey, type Receipt } from './journal/receipt.ts';
 import { storable } from './kit/storable.ts';
 import { isRecorded, refuse, type Acceptance, type CoreRefusal } from './refusals.ts';
-import { openDraft, patch, perform, record, type StepDraft } from './step-draft.ts';
+import { isOfTurn, openDraft, patch, perform, record, type StepDraft } from './step-draft.ts';
 import { modelDelta, modelEnded } from './turn/answer.ts';
 import { callsPrepared, toolEnded, toolOutput } from './turn/calls.ts';
 import { backoffOver } from './turn/model-call.ts';
@@ -118,7 +118,7 @@ function stepWorld(draft: StepDraft, event: World): StepDraft {
   }
 }
 
-/** What had been left in the database until it was needed. */
+/** What had been left in the database until it was needed; read once more, it adds nothing. */
 function conversationRead(draft: StepDraft, entries: readonly Entry[]): StepDraft {
   const { conversation, conversationFrom, projection } = draft.state;
   const older = entries.filter((entry) => entry.revision <= conversationFrom);
@@ -131,7 +131,9 @@ function acknowledge(draft: StepDraft, ack: Extract<Input, { type: 'acknowledged
   if (ack.epoch !== state.epoch || ack.batch <= state.durableBatches) return draft;
   const turn = liveTurn(state.projection);
   const due = state.held.filter((held) => held.after <= ack.batch);
-  const standing = due.filter(({ deed }) => isCurrent(state, deed.stamp) && !isLatched(turn));
+  const standing = due.filter(
+    ({ deed }) => isCurrent(state, deed.stamp) && !(isOfTurn(deed) && isLatched(turn)),
+  );
   const acknowledged: State = {
     ...state,
     durableBatches: ack.batch,

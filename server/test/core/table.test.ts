@@ -5,11 +5,21 @@ import { readFileSync } from 'node:fs';
 import { isStopping, stateOf, type WorkstreamState } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import { statesPage } from '../../../scripts/print-states.ts';
-import { shown, table, told, type Situation, type TableEvent } from '../../src/core/workstream/table.ts';
+import { canUnload } from '../../src/core/workstream/lifecycle.ts';
+import {
+  behindTheDoor,
+  shown,
+  table,
+  told,
+  type CommandEvent,
+  type Situation,
+  type TableEvent,
+} from '../../src/core/workstream/table.ts';
 import { canonical, happen, prior, situationOf, stateIn } from './support/situations.ts';
 
 const situations = Object.keys(shown) as Situation[];
 const events = Object.keys(told) as TableEvent[];
+const commands = Object.keys(behindTheDoor) as CommandEvent[];
 
 describe.each(situations)('a workstream in %s', (situation) => {
   it('shows it', () => {
@@ -19,6 +29,27 @@ describe.each(situations)('a workstream in %s', (situation) => {
       state: shown[situation].state,
       stopping: shown[situation].stopping,
     });
+  });
+
+  it('can leave memory, or not, as the table says (D-24)', () => {
+    const w = canonical[situation]();
+    expect(canUnload(stateIn(situation, w))).toBe(shown[situation].unloads);
+  });
+
+  it.each(commands)('behind a shut door: %s (D-23, D-25)', (command) => {
+    const w = canonical[situation]();
+    const shut = happen('doorShut', stateIn(situation, w), w).state;
+    const taken = happen(command, shut, w);
+    const refusal = taken.reply?.type === 'refused' ? taken.reply.refusal.code : null;
+    const hidden = situation === 'CREATING' || (situation === 'CLOSED' && command !== 'open');
+    if (behindTheDoor[command] === 'CLOSING' && !hidden) {
+      expect(refusal).toBe('CLOSING');
+      expect(taken).toMatchObject({ entries: [], receipts: [], items: [], effects: [] });
+    } else {
+      const cell = table[situationOf(shut)][command];
+      expect(refusal).toBe(cell.type === 'refused' ? cell.code : null);
+      if (cell.type === 'taken') expect(situationOf(taken.state)).toBe(cell.to);
+    }
   });
 
   it.each(events)('%s', (event) => {
@@ -75,13 +106,13 @@ describe('the state table', () => {
     expect(new Set(situations.map((s) => shown[s].state))).toEqual(new Set(Object.keys(states)));
   });
 
-  it('has no situation that cannot be left but by another service, and none that cannot be reached', () => {
+  it('has no situation that cannot be reached, but the one that publishing leaves', () => {
     const reached = new Set(
       situations.flatMap((s) =>
         Object.values(table[s]).flatMap((cell) => (cell.type === 'taken' && cell.to !== s ? [cell.to] : [])),
       ),
     );
-    expect(situations.filter((s) => !reached.has(s))).toEqual(['CREATING', 'CLOSED']);
+    expect(situations.filter((s) => !reached.has(s))).toEqual(['CREATING']);
   });
 
   it('is what the guide prints', { timeout: 60_000 }, async () => {

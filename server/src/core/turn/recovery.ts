@@ -48,7 +48,7 @@ const hasWork = (p: Projection): boolean => {
 function describe(p: Projection): { readonly reason: string; readonly message: string } {
   if (isStopping(p)) return { reason: 'STOP', message: 'The server restarted while the turn was stopping.' };
   if (activityOf(p) === 'APPROVAL')
-    return { reason: 'APPROVAL', message: 'The server restarted; the question is still open.' };
+    return { reason: 'APPROVAL', message: 'The workstream was loaded again; the question is still open.' };
   if (p.batch)
     return { reason: 'TOOLS', message: 'The server restarted while tools were running; the turn goes on.' };
   return { reason: 'MODEL', message: 'The server restarted during the answer; the model is asked again.' };

@@ -5,7 +5,7 @@
  * later Stop ends again.
  */
 import { liveTurn, type ToolResult } from 'schema/projection';
-import { admit, patch, perform, stampOf, type StepDraft } from '../step-draft.ts';
+import { admit, isOfTurn, patch, perform, stampOf, type StepDraft } from '../step-draft.ts';
 import type { Stamp, World } from '../inputs.ts';
 import { isLatched, type Orphan, type State } from '../workstream/state.ts';
 import { settleCall } from './batch.ts';
@@ -46,7 +46,8 @@ function dropHeld(draft: StepDraft): StepDraft {
   );
   const asking = isAsking(draft.state);
   const settled = neverBegan.reduce((d, callId) => settleCall(d, callId, notRun), draft);
-  return patch(settled, { held: [], ...(asking ? {} : { attempt: null }) });
+  const held = draft.state.held.filter(({ deed }) => !isOfTurn(deed));
+  return patch(settled, { held, ...(asking ? {} : { attempt: null }) });
 }
 
 const notRun: ToolResult = {

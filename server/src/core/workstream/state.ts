@@ -3,7 +3,8 @@
  * and is lost with it (and rebuilt by recovery).
  *
  * Invariants: `projection` is the fold of the journal up to `projection.revision`; `durable` is the fold of
- * the committed prefix and `pending` the entries above it, in order, without gaps; held deeds belong to the live turn and its generation.
+ * the committed prefix and `pending` the entries above it, in order, without gaps; a held deed
+ * belongs to the live turn and its generation, or to no turn.
  */
 import {
   emptyOverlay,
@@ -62,6 +63,8 @@ export interface State {
   readonly conversationFrom: number;
   /** It is being closed or deleted: nothing new is taken (D-23, D-25). */
   readonly closing: boolean;
+  /** In this process a name was asked for: it is not asked for twice. */
+  readonly titleAsked: boolean;
   /** The fold of the durable entries, and the accepted ones above it. */
   readonly durable: Projection;
   readonly pending: readonly Entry[];
@@ -93,6 +96,7 @@ export function loadedState(loaded: {
     conversation: told(loaded.projection, loaded.conversation ?? []),
     conversationFrom: loaded.conversation === null ? loaded.projection.revision : 0,
     closing: false,
+    titleAsked: false,
     durable: loaded.projection,
     pending: [],
     batches: 0,

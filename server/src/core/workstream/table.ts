@@ -6,7 +6,8 @@
  * `step` through every cell, and `docs/guide/states.md` is printed from here.
  *
  * Read it for one message, one call, an empty queue, and for the last question to the model as what is left behind; with messages waiting, a turn that ends is followed by the
- * next one (D-63), and with several calls each event named "last" is the one that closes the batch.
+ * next one (D-63), and with several calls each event named "last" is the one that closes the batch. The door is told
+ * apart: whatever is under way, while it is shut each command is either refused with CLOSING or taken as the cell says.
  */
 import type { WorkstreamState } from 'schema/projection';
 import type { CoreRefusal } from '../refusals.ts';
@@ -32,36 +33,66 @@ export interface Shown {
   readonly state: WorkstreamState;
   /** The flag beside the state: the stop latch is set. */
   readonly stopping: boolean;
+  /** It can leave memory as soon as all is durable, and lose nothing by it (D-24). */
+  readonly unloads: boolean;
   readonly meaning: string;
 }
 
 export const shown: Readonly<Record<Situation, Shown>> = {
-  CREATING: { state: 'CREATING', stopping: false, meaning: 'reserved, seen by nobody' },
-  CLOSED: { state: 'CLOSED', stopping: false, meaning: 'readable, takes no commands' },
-  IDLE: { state: 'IDLE', stopping: false, meaning: 'no live turn' },
-  ERROR: { state: 'ERROR', stopping: false, meaning: 'no live turn, and the last one failed' },
+  CREATING: { state: 'CREATING', stopping: false, unloads: true, meaning: 'reserved, seen by nobody' },
+  CLOSED: {
+    state: 'CLOSED',
+    stopping: false,
+    unloads: true,
+    meaning: 'readable; is opened again, or deleted',
+  },
+  IDLE: { state: 'IDLE', stopping: false, unloads: true, meaning: 'no live turn' },
+  ERROR: { state: 'ERROR', stopping: false, unloads: true, meaning: 'no live turn, and the last one failed' },
   ORPHANED: {
     state: 'IDLE',
     stopping: false,
+    unloads: false,
     meaning: 'no live turn; something of one that was forced to end is not seen to end',
   },
   ADMITTED: {
     state: 'THINKING',
     stopping: false,
+    unloads: false,
     meaning: 'the model is asked as soon as what it will be told is durable',
   },
-  ASKING: { state: 'THINKING', stopping: false, meaning: 'the model is asked' },
-  BACKOFF: { state: 'THINKING', stopping: false, meaning: 'a failed attempt waits for the next one' },
-  PREPARING: { state: 'RUNNING', stopping: false, meaning: 'declared calls are checked and previewed' },
-  WAITING: { state: 'ATTENTION', stopping: false, meaning: 'a person is asked about a call' },
-  STARTING: { state: 'RUNNING', stopping: false, meaning: 'a call runs as soon as its start is durable' },
-  WORKING: { state: 'RUNNING', stopping: false, meaning: 'a call runs' },
+  ASKING: { state: 'THINKING', stopping: false, unloads: false, meaning: 'the model is asked' },
+  BACKOFF: {
+    state: 'THINKING',
+    stopping: false,
+    unloads: false,
+    meaning: 'a failed attempt waits for the next one',
+  },
+  PREPARING: {
+    state: 'RUNNING',
+    stopping: false,
+    unloads: false,
+    meaning: 'declared calls are checked and previewed',
+  },
+  WAITING: { state: 'ATTENTION', stopping: false, unloads: true, meaning: 'a person is asked about a call' },
+  STARTING: {
+    state: 'RUNNING',
+    stopping: false,
+    unloads: false,
+    meaning: 'a call runs as soon as its start is durable',
+  },
+  WORKING: { state: 'RUNNING', stopping: false, unloads: false, meaning: 'a call runs' },
   STOPPING_ANSWER: {
     state: 'THINKING',
     stopping: true,
+    unloads: false,
     meaning: 'stopped; the model call is not seen to end',
   },
-  STOPPING_CALLS: { state: 'RUNNING', stopping: true, meaning: 'stopped; a call is not seen to end' },
+  STOPPING_CALLS: {
+    state: 'RUNNING',
+    stopping: true,
+    unloads: false,
+    meaning: 'stopped; a call is not seen to end',
+  },
 };
 
 /** The commands, by what they are about. The one who asks is the principal of the turn, and wrote the messages. */
@@ -84,7 +115,13 @@ export type CommandEvent =
   | 'decideChanged'
   | 'decideOther'
   | 'resumeQueue'
-  | 'configure';
+  | 'configure'
+  | 'rename'
+  | 'close'
+  | 'open';
+
+/** What the server itself does on the way to closing or deleting (D-23, D-25). */
+export type DoorEvent = 'doorShut' | 'doorOpened';
 
 export type WorldEvent =
   | 'acknowledged'
@@ -102,11 +139,12 @@ export type WorldEvent =
   | 'callSpoke'
   | 'lastCallSettled'
   | 'stopOverdue'
+  | 'named'
   | 'oldClaim'
   | 'recovered'
   | 'recoveredAgain';
 
-export type TableEvent = CommandEvent | WorldEvent;
+export type TableEvent = CommandEvent | DoorEvent | WorldEvent;
 
 export const told: Readonly<Record<TableEvent, string>> = {
   send: 'a message is sent',
@@ -128,6 +166,11 @@ export const told: Readonly<Record<TableEvent, string>> = {
   decideOther: 'a decision about a question that is not open',
   resumeQueue: 'the queue is resumed',
   configure: 'another approval mode is set',
+  rename: 'a person names it',
+  close: 'the last word of closing',
+  open: 'it is opened',
+  doorShut: 'it is about to be closed or deleted',
+  doorOpened: 'it is not closed or deleted after all',
   acknowledged: 'what was accepted is durable',
   modelSpoke: 'the model says a piece',
   modelAnswered: 'the model answers without calls',
@@ -143,6 +186,7 @@ export const told: Readonly<Record<TableEvent, string>> = {
   callSpoke: 'a call puts out a piece',
   lastCallSettled: 'the last call ends',
   stopOverdue: '10 s have passed since Stop',
+  named: 'a name comes that was asked for',
   oldClaim: 'an outcome of an earlier turn, claim or owner',
   recovered: 'another process takes over from the journal',
   recoveredAgain: 'another process takes over for the third time in a row',
@@ -151,18 +195,58 @@ export const told: Readonly<Record<TableEvent, string>> = {
 export type Cell =
   | { readonly type: 'taken'; readonly to: Situation }
   | { readonly type: 'refused'; readonly code: CoreRefusal['code'] }
-  /** FENCED: it dies at the door (D-5). IMPOSSIBLE: nothing is under way that it could be about. */
-  | { readonly type: 'ignored'; readonly because: 'FENCED' | 'IMPOSSIBLE' };
+  /** FENCED: it dies at the door (D-5). IMPOSSIBLE: nothing is under way that it could be about. LATE: it was once. */
+  | { readonly type: 'ignored'; readonly because: 'FENCED' | 'IMPOSSIBLE' | 'LATE' };
 
 const to = (situation: Situation): Cell => ({ type: 'taken', to: situation });
 const refused = (code: CoreRefusal['code']): Cell => ({ type: 'refused', code });
 const impossible: Cell = { type: 'ignored', because: 'IMPOSSIBLE' };
 const fenced: Cell = { type: 'ignored', because: 'FENCED' };
+const late: Cell = { type: 'ignored', because: 'LATE' };
 
 type Commands = Readonly<Record<CommandEvent, Cell>>;
+type DoorRow = Readonly<Record<DoorEvent, Cell>>;
 type WorldRow = Readonly<Record<WorldEvent, Cell>>;
 
-const shut = (code: CoreRefusal['code']): Commands => ({
+/** A shut door is Stop. */
+const door = (here: Situation, stopped: Situation): DoorRow => ({
+  doorShut: to(stopped),
+  doorOpened: to(here),
+});
+
+/** What a command comes to while the door is shut: what begins is refused, what ends is taken as ever. */
+export const behindTheDoor: Readonly<Record<CommandEvent, 'CLOSING' | 'AS_EVER'>> = {
+  send: 'CLOSING',
+  sendOrReject: 'CLOSING',
+  steer: 'CLOSING',
+  steerOther: 'CLOSING',
+  editQueued: 'CLOSING',
+  withdrawQueued: 'AS_EVER',
+  stop: 'AS_EVER',
+  stopOther: 'AS_EVER',
+  force: 'AS_EVER',
+  rewind: 'CLOSING',
+  rewindOther: 'CLOSING',
+  resend: 'CLOSING',
+  retry: 'CLOSING',
+  approveLast: 'CLOSING',
+  denyLast: 'CLOSING',
+  decideChanged: 'CLOSING',
+  decideOther: 'CLOSING',
+  resumeQueue: 'CLOSING',
+  configure: 'CLOSING',
+  rename: 'CLOSING',
+  close: 'AS_EVER',
+  open: 'CLOSING',
+};
+
+const shut = (
+  here: Situation,
+  code: CoreRefusal['code'],
+  lifecycle: Pick<Commands, 'close' | 'open'>,
+): Commands & DoorRow => ({
+  ...door(here, here),
+  ...lifecycle,
   send: refused(code),
   sendOrReject: refused(code),
   steer: refused(code),
@@ -182,10 +266,13 @@ const shut = (code: CoreRefusal['code']): Commands => ({
   decideOther: refused(code),
   resumeQueue: refused(code),
   configure: refused(code),
+  rename: refused(code),
 });
 
 /** No live turn: Stop is calm, a message starts a turn, and there is a conversation to go back in. */
-const resting = (here: Situation, rewound: Situation): Commands => ({
+const resting = (here: Situation, rewound: Situation): Commands & DoorRow => ({
+  ...door(here, here),
+  close: to('CLOSED'),
   send: to('ADMITTED'),
   sendOrReject: to('ADMITTED'),
   steer: refused('STALE_TURN'),
@@ -205,6 +292,8 @@ const resting = (here: Situation, rewound: Situation): Commands => ({
   decideOther: refused('APPROVAL_GONE'),
   resumeQueue: to(here),
   configure: to(here),
+  rename: to(here),
+  open: to(here),
 });
 
 /** A live turn: a message is queued; a decision comes too early, or (after one was made) too late. */
@@ -213,7 +302,9 @@ const busy = (
   stopped: Situation,
   forced: Situation,
   decision: 'APPROVAL_GONE' | 'ALREADY_DECIDED' = 'APPROVAL_GONE',
-): Commands => ({
+): Commands & DoorRow => ({
+  ...door(here, stopped),
+  close: refused('BUSY'),
   send: to(here),
   sendOrReject: refused('BUSY'),
   steer: to(here),
@@ -233,6 +324,8 @@ const busy = (
   decideOther: refused('APPROVAL_GONE'),
   resumeQueue: to(here),
   configure: to(here),
+  rename: to(here),
+  open: to(here),
 });
 
 /** Nothing is under way that the world could report on. */
@@ -252,6 +345,7 @@ const silent: WorldRow = {
   callSpoke: impossible,
   lastCallSettled: impossible,
   stopOverdue: impossible,
+  named: impossible,
   oldClaim: fenced,
   recovered: impossible,
   recoveredAgain: impossible,
@@ -274,21 +368,34 @@ const recovering = (once: Situation, again: Situation): Pick<WorldRow, 'recovere
 });
 
 export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>>>> = {
-  CREATING: { ...shut('WORKSTREAM_NOT_FOUND'), ...silent },
-  CLOSED: { ...shut('WORKSTREAM_CLOSED'), ...silent },
-  IDLE: { ...resting('IDLE', 'IDLE'), ...silent },
+  CREATING: {
+    ...shut('CREATING', 'WORKSTREAM_NOT_FOUND', {
+      close: refused('WORKSTREAM_NOT_FOUND'),
+      open: refused('WORKSTREAM_NOT_FOUND'),
+    }),
+    ...silent,
+  },
+  CLOSED: {
+    ...shut('CLOSED', 'WORKSTREAM_CLOSED', { close: to('CLOSED'), open: to('IDLE') }),
+    ...silent,
+    // Nothing overwrites CLOSED (I56).
+    named: late,
+  },
+  IDLE: { ...resting('IDLE', 'IDLE'), ...silent, named: to('IDLE') },
   // What failed is taken back with the rest.
-  ERROR: { ...resting('ERROR', 'IDLE'), ...silent },
-  ORPHANED: { ...resting('ORPHANED', 'ORPHANED'), ...silent, ...seenToEnd },
+  ERROR: { ...resting('ERROR', 'IDLE'), ...silent, named: to('ERROR') },
+  ORPHANED: { ...resting('ORPHANED', 'ORPHANED'), ...silent, named: to('ORPHANED'), ...seenToEnd },
   ADMITTED: {
     ...busy('ADMITTED', 'IDLE', 'IDLE'),
     ...silent,
+    named: to('ADMITTED'),
     acknowledged: to('ASKING'),
     ...recovering('ADMITTED', 'ERROR'),
   },
   ASKING: {
     ...busy('ASKING', 'STOPPING_ANSWER', 'ORPHANED'),
     ...silent,
+    named: to('ASKING'),
     modelSpoke: to('ASKING'),
     modelAnswered: to('IDLE'),
     modelDeclared: to('PREPARING'),
@@ -301,12 +408,14 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
   BACKOFF: {
     ...busy('BACKOFF', 'IDLE', 'IDLE'),
     ...silent,
+    named: to('BACKOFF'),
     retryDue: to('ASKING'),
     ...recovering('ADMITTED', 'ERROR'),
   },
   PREPARING: {
     ...busy('PREPARING', 'IDLE', 'IDLE'),
     ...silent,
+    named: to('PREPARING'),
     callsAllowed: to('STARTING'),
     callsAsk: to('WAITING'),
     callsInvalid: to('ADMITTED'),
@@ -318,12 +427,14 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
     denyLast: to('ADMITTED'),
     decideChanged: refused('ARGUMENTS_CHANGED'),
     ...silent,
+    named: to('WAITING'),
     // A question waits for a person however often the server restarts.
     ...recovering('WAITING', 'WAITING'),
   },
   STARTING: {
     ...busy('STARTING', 'IDLE', 'IDLE', 'ALREADY_DECIDED'),
     ...silent,
+    named: to('STARTING'),
     acknowledged: to('WORKING'),
     // Its start is in the journal: whether it ran is unknown, and it is not run again (I37).
     ...recovering('ADMITTED', 'ERROR'),
@@ -331,6 +442,7 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
   WORKING: {
     ...busy('WORKING', 'STOPPING_CALLS', 'ORPHANED', 'ALREADY_DECIDED'),
     ...silent,
+    named: to('WORKING'),
     callSpoke: to('WORKING'),
     lastCallSettled: to('ADMITTED'),
     ...recovering('ADMITTED', 'ERROR'),
@@ -338,6 +450,7 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
   STOPPING_ANSWER: {
     ...busy('STOPPING_ANSWER', 'STOPPING_ANSWER', 'ORPHANED'),
     ...silent,
+    named: to('STOPPING_ANSWER'),
     ...seenToEnd,
     stopOverdue: to('ORPHANED'),
     ...recovering('IDLE', 'IDLE'),
@@ -345,6 +458,7 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
   STOPPING_CALLS: {
     ...busy('STOPPING_CALLS', 'STOPPING_CALLS', 'ORPHANED', 'ALREADY_DECIDED'),
     ...silent,
+    named: to('STOPPING_CALLS'),
     callSpoke: to('STOPPING_CALLS'),
     lastCallSettled: to('IDLE'),
     stopOverdue: to('ORPHANED'),

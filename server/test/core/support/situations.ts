@@ -51,7 +51,11 @@ const then = (w: World, more: (w: World) => unknown): World => {
 
 export const canonical: Readonly<Record<Situation, () => World>> = {
   CREATING: resting,
-  CLOSED: resting,
+  CLOSED: () =>
+    then(
+      then(asking(), (w) => w.answer({ text: 'hi' })),
+      (w) => w.close(),
+    ),
   IDLE: () => then(asking(), (w) => w.answer({ text: 'hi' })),
   ERROR: () => then(asking(), (w) => w.fail({ retryable: false })),
   ORPHANED: () => then(asking(), (w) => w.force()),
@@ -66,10 +70,14 @@ export const canonical: Readonly<Record<Situation, () => World>> = {
   STOPPING_CALLS: () => then(working(), (w) => w.stop()),
 };
 
-/** The state of the canonical life. CREATING and CLOSED are no steps of it: other services write those entries. */
+/** The state of the canonical life. CREATING is no step of it: another service writes that entry. */
 export function stateIn(situation: Situation, w: World): State {
-  if (situation !== 'CREATING' && situation !== 'CLOSED') return w.state;
-  const marked = place(w.state.projection.revision + 1, { kind: 'LIFECYCLE', lifecycle: situation });
+  if (situation !== 'CREATING') return w.state;
+  const marked = place(w.state.projection.revision + 1, {
+    kind: 'LIFECYCLE',
+    lifecycle: situation,
+    by: null,
+  });
   const { projection } = w.state;
   return loadedState({
     id: 'w1',
@@ -110,6 +118,8 @@ export function happen(event: TableEvent, state: State, w: World): Step {
 
 /** The state the event happens to: for a takeover, what another process makes of the journal. */
 export function prior(event: TableEvent, state: State): State {
+  // A door is opened that was shut: with the turn that was stopped for it this is another situation.
+  if (event === 'doorOpened') return { ...state, closing: true };
   if (event !== 'recovered' && event !== 'recoveredAgain') return state;
   const { turn } = state.projection;
   const before = event === 'recovered' || !turn ? turn : { ...turn, recoveries: 2 };
@@ -124,6 +134,7 @@ export function prior(event: TableEvent, state: State): State {
 
 function inputOf(event: TableEvent, state: State, w: World): Input {
   if (event === 'recovered' || event === 'recoveredAgain') return { type: 'recover' };
+  if (event === 'doorShut' || event === 'doorOpened') return { type: 'closing', on: event === 'doorShut' };
   if (event === 'acknowledged')
     return {
       type: 'acknowledged',
@@ -139,7 +150,12 @@ function inputOf(event: TableEvent, state: State, w: World): Input {
       command: commands[event](w),
     };
   // Reports come under the claim of the last deed, which is that of the live turn, or of what a forced one left behind.
-  const stamp = w.effects.findLast((e) => 'stamp' in e)?.stamp ?? { epoch: state.epoch, generation: 1 };
+  const stamp = w.effects
+    .flatMap((e) => ('stamp' in e && e.stamp.generation !== null ? [e.stamp] : []))
+    .at(-1) ?? {
+    epoch: state.epoch,
+    generation: 1,
+  };
   if (event === 'oldClaim') {
     const old =
       situationOf(state) === 'ORPHANED'
@@ -147,6 +163,8 @@ function inputOf(event: TableEvent, state: State, w: World): Input {
         : { ...stamp, generation: (stamp.generation ?? 1) - 1 };
     return { type: 'world', stamp: old, event: reports.modelAnswered(w) };
   }
+  if (event === 'named')
+    return { type: 'world', stamp: { epoch: state.epoch, generation: null }, event: reports[event](w) };
   return { type: 'world', stamp, event: reports[event](w) };
 }
 
@@ -169,7 +187,10 @@ const commands: Readonly<Record<CommandEvent, (w: World) => Command>> = {
   decideChanged: (w) => ({ ...decision(w, 'APPROVED'), argumentsHash: 'other arguments' }),
   decideOther: (w) => ({ ...decision(w, 'APPROVED'), cycleId: 'another' }),
   resumeQueue: () => ({ type: 'resumeQueue' }),
-  configure: () => ({ type: 'configure', approvalMode: 'TRUST_ALL' }),
+  configure: () => ({ type: 'configure', title: null, approvalMode: 'TRUST_ALL' }),
+  rename: () => ({ type: 'configure', title: 'A name of its own', approvalMode: null }),
+  close: () => ({ type: 'close' }),
+  open: () => ({ type: 'open' }),
 };
 
 /** The last turn that was seen. */
@@ -227,6 +248,7 @@ const reports: Readonly<
     callId: begun(w),
     result: { outcome: 'OK', effect: 'COMMITTED', content: 'done' },
   }),
+  named: () => ({ type: 'titleSuggested', title: 'A name', question: 'hello' }),
   stopOverdue: (w) => ({ type: 'stopOverdue', turnId: w.state.projection.turn?.id ?? 'none' }),
 };
 

@@ -28,7 +28,8 @@ import type { Effect } from '../../../src/core/effects.ts';
 import type { Command, CommandKey, Input, Stamp, Timed, World as Event } from '../../../src/core/inputs.ts';
 import type { Receipt } from '../../../src/core/journal/receipt.ts';
 import { step, type Step } from '../../../src/core/step.ts';
-import { loadedState, type State } from '../../../src/core/workstream/state.ts';
+import { canUnload } from '../../../src/core/workstream/lifecycle.ts';
+import { loadedState, told, type State } from '../../../src/core/workstream/state.ts';
 
 export const ann: Author = { id: 'ann', name: 'Ann' };
 export const bob: Author = { id: 'bob', name: 'Bob' };
@@ -77,6 +78,7 @@ export interface World {
   readonly preparing: readonly EffectOf<'prepareCalls'>[];
   readonly backoffs: readonly EffectOf<'backoff'>[];
   readonly stopWatches: readonly EffectOf<'watchStop'>[];
+  readonly titles: readonly EffectOf<'suggestTitle'>[];
   /** Effects of all steps so far. */
   readonly effects: readonly Effect[];
 
@@ -97,6 +99,11 @@ export interface World {
   readonly resend: (messageId: string, text: string, by?: Author, turnId?: string | null) => Step;
   readonly retry: (from?: 'MESSAGE' | 'LAST_RESULT', by?: Author, turnId?: string | null) => Step;
   readonly configure: (approvalMode: ApprovalMode | null, by?: Author) => Step;
+  readonly rename: (title: string, by?: Author) => Step;
+  readonly close: (by?: Author) => Step;
+  readonly open: (by?: Author) => Step;
+  /** It is about to be closed or deleted, or not after all. */
+  readonly door: (shut: boolean) => Step;
   readonly resumeQueue: () => Step;
   /** Decides the first open item, or the one of `callId`. */
   readonly decide: (
@@ -130,8 +137,17 @@ export interface World {
   readonly waitOver: () => Step;
   /** The 10 s of the latest stop are over. */
   readonly stopOverdue: () => Step;
-  /** The process is lost with all it had not committed, and another one takes over from the journal. */
-  readonly crash: () => Step;
+  /** A name comes that was asked for; null: the model has none. */
+  readonly suggest: (title: string | null) => Step;
+  /** What lies below is read: for a person who wants to go back, or for the live turn. */
+  readonly read: (stamp?: Stamp) => Step;
+  /**
+   * The process is lost with all it had not committed, and another one takes over from the journal. Lazily: it reads
+   * history when it is needed.
+   */
+  readonly crash: (lazily?: boolean) => Step;
+  /** It leaves memory, if it can, and is loaded again. */
+  readonly reload: (lazily?: boolean) => Step | null;
   readonly finish: () => void;
 }
 
@@ -150,18 +166,19 @@ export function createWorld(...watchers: readonly Watcher[]): World {
   let preparing: EffectOf<'prepareCalls'>[] = [];
   let backoffs: EffectOf<'backoff'>[] = [];
   let stopWatches: EffectOf<'watchStop'>[] = [];
+  let titles: EffectOf<'suggestTitle'>[] = [];
   const effects: Effect[] = [];
   let inputs = 0;
   let keys = 0;
 
-  function load(epoch: number): State {
+  function load(epoch: number, lazily = false): State {
     return freeze(
       loadedState({
         id: 'w1',
         incarnation: 'incarnation',
         epoch,
         projection: applyEntries(emptyProjection, durable),
-        conversation: durable,
+        conversation: lazily ? null : durable,
       }),
     );
   }
@@ -207,6 +224,9 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       case 'watchStop':
         stopWatches = [...stopWatches, effect];
         break;
+      case 'suggestTitle':
+        titles = [...titles, effect];
+        break;
       // What is aborted still reports how it ended; a test decides when, or that it never does.
       case 'abortModel':
       case 'abortTool':
@@ -249,7 +269,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     });
   }
 
-  function crash(): Step {
+  function crash(lazily = false): Step {
     const from = durable.at(-1)?.revision ?? 0;
     journal = durable;
     uncommitted = [];
@@ -259,7 +279,8 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     preparing = [];
     backoffs = [];
     stopWatches = [];
-    state = load(state.epoch + 1);
+    titles = [];
+    state = load(state.epoch + 1, lazily);
     [follower] = applyItem(follower, { type: 'EpochStarted', epoch: state.epoch, from });
     for (const watcher of watchers) watcher.onCrash?.(world);
     return take({ type: 'recover' });
@@ -325,6 +346,9 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     get stopWatches() {
       return stopWatches;
     },
+    get titles() {
+      return titles;
+    },
     effects,
     take,
     tell,
@@ -342,7 +366,11 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       command(by, { type: 'resend', messageId, text, turnId }),
     retry: (from = 'MESSAGE', by = ann, turnId = lastTurnId()) =>
       command(by, { type: 'retry', from, turnId }),
-    configure: (approvalMode, by = ann) => command(by, { type: 'configure', approvalMode }),
+    configure: (approvalMode, by = ann) => command(by, { type: 'configure', title: null, approvalMode }),
+    rename: (title, by = ann) => command(by, { type: 'configure', title, approvalMode: null }),
+    close: (by = ann) => command(by, { type: 'close' }),
+    open: (by = ann) => command(by, { type: 'open' }),
+    door: (shut) => take({ type: 'closing', on: shut }),
     resumeQueue: () => command(ann, { type: 'resumeQueue' }),
     decide(verdict, { callId, feedback, by = ann, hash } = {}) {
       const item = must(
@@ -418,7 +446,18 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       stopWatches = stopWatches.slice(0, -1);
       return tell(watch.stamp, { type: 'stopOverdue', turnId: watch.turnId });
     },
+    suggest(title) {
+      const asked = must(titles[0], 'a question for a name');
+      titles = titles.slice(1);
+      return tell(asked.stamp, { type: 'titleSuggested', title, question: asked.question });
+    },
+    read: (stamp = { epoch: state.epoch, generation: null }) =>
+      tell(stamp, {
+        type: 'conversationRead',
+        entries: durable.filter((e) => e.revision <= state.conversationFrom),
+      }),
     crash,
+    reload: (lazily) => (canUnload(state) ? crash(lazily) : null),
     finish() {
       for (const watcher of watchers) watcher.onEnd?.(world);
     },
@@ -460,15 +499,28 @@ function opening(): readonly Entry[] {
       kind: 'CONFIGURATION',
       configuration: {
         title: 'Test',
+        titleSource: 'DEFAULT',
         model: 'test',
         workspace: '/workspace',
         approvalMode: 'ASK',
         approvalModeBy: ann,
       },
     }),
-    place(2, { kind: 'LIFECYCLE', lifecycle: 'OPEN' }),
+    place(2, { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: null }),
   ];
 }
+
+/** What the model is told, whole: what the journal has below `conversationFrom`, and what is in memory above. */
+export const contextOf = (
+  w: World,
+  from: { readonly conversation: readonly Entry[]; readonly conversationFrom: number } = w.state,
+): readonly Entry[] => [
+  ...told(
+    w.state.projection,
+    w.durable.filter((e) => e.revision <= from.conversationFrom),
+  ),
+  ...from.conversation,
+];
 
 /** An entry at a revision of epoch 1, of no turn. */
 export const place = (revision: number, body: EntryBody, over: Partial<Entry> = {}): Entry =>
