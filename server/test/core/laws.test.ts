@@ -4,6 +4,7 @@
  * A failure prints fast-check's seed and path and the shortest life that breaks the law. `LAW_RUNS=5000` looks longer.
  */
 import fc from 'fast-check';
+import { liveTurn } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import { laws } from './support/laws.ts';
 import { life, live } from './support/moves.ts';
@@ -25,9 +26,9 @@ describe('the random lives', () => {
   it('reach what the laws are about', { timeout: 120_000 }, () => {
     const seen = new Map<string, number>();
     const note = (what: string): unknown => seen.set(what, (seen.get(what) ?? 0) + 1);
-    for (const moves of fc.sample(life, { numRuns: 400, seed: 7 })) {
+    for (const moves of fc.sample(life, { numRuns: 800, seed: 7 })) {
       live(moves, {
-        onStep: ({ timed: { input }, step: { entries, effects, reply } }) => {
+        onStep: ({ before, timed: { input }, step: { entries, effects, reply } }) => {
           if (reply?.type === 'refused') note(`refused ${reply.refusal.code}`);
           for (const e of entries) {
             note(e.kind);
@@ -41,6 +42,15 @@ describe('the random lives', () => {
               for (const { decision } of e.cycle.items) note(`decided by ${decision?.source ?? 'nobody'}`);
           }
           for (const e of effects) note(e.type);
+          if (effects.some((e) => e.type === 'callModel' && e.conversationFrom > 0)) note('asked unread');
+          if (input.type === 'world' && input.event.type === 'conversationRead') {
+            if (before.conversationFrom > 0) note(liveTurn(before.projection) ? 'read for a turn' : 'read');
+            else note('read again');
+          }
+          if (before.closing && input.type === 'closing' && !input.on) note('door opened again');
+          for (const e of entries) if (e.kind === 'LIFECYCLE') note(e.lifecycle);
+          for (const e of entries)
+            if (e.kind === 'CONFIGURATION') note(`named by ${e.configuration.titleSource}`);
           if (input.type === 'world' && entries.length + effects.length === 0) note('without effect');
         },
       });
@@ -50,7 +60,7 @@ describe('the random lives', () => {
   });
 });
 
-/** Each of these happens at least five times in 400 lives. */
+/** Each of these happens at least five times in 800 lives. */
 const wanted: readonly string[] = [
   ...['USER', 'ASSISTANT', 'TOOL', 'TOOL_STARTED', 'TOOL_SETTLED', 'APPROVAL', 'QUEUE', 'CANCELLATION'],
   ...['DONE', 'STOPPED', 'MODEL_OVERLOADED', 'MODEL_ABORTED', 'RECOVERY_EXHAUSTED', 'forced', 'feedback'],
@@ -62,6 +72,9 @@ const wanted: readonly string[] = [
   ...['BUSY', 'NOT_YOURS', 'MESSAGE_NOT_FOUND'].map((code) => `refused ${code}`),
   ...['REWIND', 'RETRY', 'EDIT'].map((reason) => `taken back by ${reason}`),
   ...['TRUST_WORKSPACE', 'TRUST_ALL', 'PERSON', 'nobody'].map((source) => `decided by ${source}`),
+  ...['OPEN', 'CLOSED', 'door opened again', 'named by GENERATED', 'named by PERSON', 'suggestTitle'],
+  ...['asked unread', 'read', 'read for a turn', 'read again'],
+  ...['CLOSING', 'WORKSTREAM_CLOSED'].map((code) => `refused ${code}`),
   'steered',
   'without effect',
 ];

@@ -21,7 +21,8 @@ import type { Effect } from '../../../src/core/effects.ts';
 import type { Input, World as Event } from '../../../src/core/inputs.ts';
 import { step, type Reply, type Step } from '../../../src/core/step.ts';
 import type { State } from '../../../src/core/workstream/state.ts';
-import type { Watcher, World } from './world.ts';
+import { canUnload } from '../../../src/core/workstream/lifecycle.ts';
+import { contextOf, type Watcher, type World } from './world.ts';
 
 /** A sentence, and how to watch one life for it. */
 export type Laws = Readonly<Record<string, () => Watcher>>;
@@ -127,11 +128,12 @@ export const laws: Laws = {
       if (input.type !== 'world') return;
       const { turn } = before.projection;
       const current = turn && !isSettled(turn) ? turn.generation : null;
-      if (input.stamp.epoch === before.epoch && input.stamp.generation === current) return;
+      const { epoch, generation } = input.stamp;
+      if (epoch === before.epoch && (generation === null || generation === current)) return;
       // Only that something is not an orphan any more, for it has ended, and only to its own owner.
       const { orphans } = taken.state;
       assert.ok(orphans.every((orphan) => before.orphans.includes(orphan)));
-      if (input.stamp.epoch !== before.epoch) assert.deepEqual(orphans, before.orphans);
+      if (epoch !== before.epoch) assert.deepEqual(orphans, before.orphans);
       nothingHappened({ ...before, orphans }, taken);
     },
   }),
@@ -142,6 +144,8 @@ export const laws: Laws = {
       onStep: ({ before, timed: { input }, step: taken }) => {
         if (input.type !== 'world') return;
         const { event } = input;
+        // A name is welcome as long as there is none, also one that came while it was CLOSED.
+        if (event.type === 'titleSuggested') return;
         if (told.has(event)) nothingHappened(before, taken);
         told.add(event);
       },
@@ -203,7 +207,7 @@ export const laws: Laws = {
           for (const effect of effects) {
             if (effect.type !== 'callModel') continue;
             check(world.journal);
-            assert.ok(allAnswered(effect.conversation), 'the model was asked with a call unanswered');
+            assert.ok(allAnswered(contextOf(world, effect)), 'the model was asked with a call unanswered');
           }
         },
         onEnd: (world) => check(world.journal),
@@ -211,8 +215,8 @@ export const laws: Laws = {
     },
 
   'the model sees each call followed by its one result before anything else (D-34, D-35)': () => ({
-    onStep: ({ step: { effects } }) => {
-      for (const effect of effects) if (effect.type === 'callModel') wellPaired(effect.conversation);
+    onStep: ({ world, step: { effects } }) => {
+      for (const effect of effects) if (effect.type === 'callModel') wellPaired(contextOf(world, effect));
     },
     // Also what is not told any more was well paired, and is still there (I47).
     onEnd: (world) => wellPaired(world.journal.filter((e) => isConversation(e.kind))),
@@ -221,7 +225,7 @@ export const laws: Laws = {
   'the model is told what stands and nothing that was taken back, whoever loads it (D-59)': () => {
     const check = (world: World): void => {
       const told = standing(world.journal).filter((e) => isConversation(e.kind));
-      assert.deepEqual(world.state.conversation, told);
+      assert.deepEqual(contextOf(world), told);
       wellPairedOrOpen(told);
     };
     return {
@@ -231,7 +235,7 @@ export const laws: Laws = {
           if (effect.type === 'callModel') {
             const gone = new Set(world.journal.map((e) => e.id));
             for (const { id } of standing(world.journal)) gone.delete(id);
-            assert.ok(effect.conversation.every((e) => !gone.has(e.id)));
+            assert.ok(contextOf(world, effect).every((e) => !gone.has(e.id)));
           }
       },
       onCrash: check,
@@ -273,9 +277,10 @@ export const laws: Laws = {
     onStep: ({ world, step: { effects } }) => {
       for (const effect of effects) {
         if (effect.type === 'callModel') {
-          const last = effect.conversation.at(-1)?.revision ?? 0;
+          const told = contextOf(world, effect);
+          const last = told.at(-1)?.revision ?? 0;
           assert.deepEqual(
-            effect.conversation,
+            told,
             standing(world.durable).filter((e) => isConversation(e.kind) && e.revision <= last),
           );
         }
@@ -486,14 +491,14 @@ export const laws: Laws = {
   'a message runs in a turn of its own author, and so does what is said with a decision (D-12)': () => {
     const authors = new Map<string, string>();
     return {
-      onStep: ({ timed: { input }, step: { effects, state } }) => {
+      onStep: ({ world, timed: { input }, step: { effects, state } }) => {
         if (input.type === 'command' && 'text' in input.command)
           for (const m of marksIn(input.command.text)) authors.set(m, input.by.id);
         // A retry says nothing of its own: whom the model answers is who wrote last.
         for (const effect of effects)
           if (effect.type === 'callModel')
             assert.equal(
-              effect.conversation.findLast((e) => e.kind === 'USER')?.author.id,
+              contextOf(world, effect).findLast((e) => e.kind === 'USER')?.author.id,
               state.projection.turn?.principal.id,
             );
       },
@@ -609,7 +614,9 @@ export const laws: Laws = {
         const ended = turnEntries(entries).find(({ turn }) => isSettled(turn))?.turn;
         if (!ended || before.projection.queue.items.length === 0) return;
         const completed = ended.phase === 'COMPLETED' && !before.projection.queue.held;
-        const goesOn = completed || before.projection.queue.items.some((i) => i.afterStop);
+        // Behind a shut door nothing goes on.
+        const goesOn =
+          !state.closing && (completed || before.projection.queue.items.some((i) => i.afterStop));
         const { turn } = state.projection;
         assert.equal(goesOn, turn !== null && !isSettled(turn));
         assert.equal(queue.held, !goesOn);
@@ -617,6 +624,91 @@ export const laws: Laws = {
         assert.ok(queue.items.every((i) => i.delivery === 'QUEUE' && i.turnId === null));
       },
     }),
+
+  'CLOSED has no live turn and nothing that waits to go on; it takes nothing but to be opened (D-23, I56)':
+    () => ({
+      onStep: ({ before, timed: { input }, step: { entries, effects, state } }) => {
+        const { lifecycle, turn, queue } = state.projection;
+        if (lifecycle === 'CLOSED') {
+          assert.ok(!turn || isSettled(turn), 'a turn lives in what is CLOSED');
+          assert.ok(queue.items.length === 0 || queue.held);
+        }
+        if (before.projection.lifecycle !== 'CLOSED') return;
+        assert.ok(effects.every((effect) => !isDeed(effect)));
+        if (entries.length === 0) return;
+        assert.ok(input.type === 'command' && input.command.type === 'open');
+        assert.deepEqual(
+          entries.map((e) => (e.kind === 'LIFECYCLE' ? [e.lifecycle, e.by] : e.kind)),
+          [['OPEN', input.by]],
+        );
+      },
+    }),
+
+  'behind a shut door nothing begins, and its turn is stopping or over (D-23, D-25)': () => ({
+    onStep: ({ step: { entries, effects, state } }) => {
+      if (!state.closing) return;
+      const { turn } = state.projection;
+      assert.ok(!turn || isSettled(turn) || turn.phase === 'INTERRUPTING');
+      assert.ok(effects.every((effect) => !isDeed(effect)));
+      assert.ok(entries.every((e) => !begins(e) && e.kind !== 'USER'));
+    },
+  }),
+
+  'what may leave memory has nothing under way, and comes back as it was (D-24)': () => {
+    let left: Projection | null = null;
+    return {
+      onStep: ({ world, timed: { input }, step: { state, entries } }) => {
+        if (input.type === 'recover' && left !== null) {
+          // A question is asked anew, under a new claim; nothing else happens to what comes back.
+          assert.ok(entries.every((e) => e.kind === 'TURN' || e.kind === 'RECOVERY'));
+          assert.deepEqual(openItems(state.projection), openItems(left));
+          assert.equal(state.projection.turn?.recoveries, left.turn?.recoveries);
+        }
+        left = canUnload(state) ? state.projection : null;
+        if (!left) return;
+        assert.deepEqual([state.pending, world.uncommitted, world.unacknowledged], [[], [], []]);
+        assert.deepEqual([world.modelCalls, world.running], [[], []]);
+      },
+    };
+  },
+
+  'the model is told the same whether history was read at once or when it was needed (D-22)': () => ({
+    onStep: ({ world, step: { state, effects } }) => {
+      const whole = standing(world.journal).filter((e) => isConversation(e.kind));
+      assert.deepEqual(contextOf(world), whole);
+      // In memory is what lies above, and nothing twice.
+      assert.ok(state.conversation.every((e) => e.revision > state.conversationFrom));
+      for (const effect of effects)
+        if (effect.type === 'callModel') assert.deepEqual(contextOf(world, effect), whole);
+    },
+  }),
+
+  'a name is asked for once, when an exchange is complete, and never takes the place of one there is': () => {
+    let asked = 0;
+    return {
+      onStep: ({ before, world, timed: { input }, step: { entries, effects } }) => {
+        const source = before.projection.configuration.titleSource;
+        for (const effect of effects) {
+          if (effect.type !== 'suggestTitle') continue;
+          asked += 1;
+          assert.equal(asked, 1, 'asked again');
+          assert.ok(turnEntries(world.durable).some(({ turn }) => turn.phase === 'COMPLETED'));
+        }
+        for (const e of entries)
+          if (
+            e.kind === 'CONFIGURATION' &&
+            e.configuration.titleSource === 'GENERATED' &&
+            source !== 'GENERATED'
+          ) {
+            assert.equal(source, 'DEFAULT');
+            assert.ok(input.type === 'world' && input.event.type === 'titleSuggested');
+          }
+      },
+      onCrash: () => {
+        asked = 0;
+      },
+    };
+  },
 
   'the same input on the same state gives the same step, and changes nothing it was given (D-1)': () => ({
     // The world freezes every state and input it hands over: a step that changed one would throw.

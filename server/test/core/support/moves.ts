@@ -51,7 +51,16 @@ export type Move =
       readonly guard: 'last' | 'stale';
     }
   | { readonly do: 'configure'; readonly by: 'ann' | 'bob'; readonly mode: ApprovalMode }
-  | { readonly do: 'resumeQueue' }
+  | { readonly do: 'resumeQueue' | 'open' }
+  /** WHOLE: as the server does it. DOOR: shut, and no last word. WORD: the last word alone. */
+  | { readonly do: 'close'; readonly how: 'WHOLE' | 'DOOR' | 'WORD' }
+  | { readonly do: 'openDoor' }
+  | { readonly do: 'rename'; readonly by: 'ann' | 'bob'; readonly title: string }
+  | { readonly do: 'suggest'; readonly title: string | null }
+  /** Left memory and came back, with its history or without. */
+  | { readonly do: 'reload'; readonly lazily: boolean }
+  /** What lies below is read: for the live turn, or for nobody. */
+  | { readonly do: 'read'; readonly forTurn: boolean }
   | {
       readonly do: 'decide';
       readonly pick: number;
@@ -69,7 +78,12 @@ export type Move =
   | { readonly do: 'output'; readonly pick: number; readonly text: string }
   | { readonly do: 'end'; readonly pick: number; readonly ok: boolean; readonly effect: ToolEffect }
   | { readonly do: 'waitOver' | 'stopOverdue' | 'commit' | 'acknowledge' | 'store' | 'repeatAck' }
-  | { readonly do: 'crash'; readonly times: number; readonly landed: boolean }
+  | {
+      readonly do: 'crash';
+      readonly times: number;
+      readonly landed: boolean;
+      readonly lazily: boolean;
+    }
   /** Whatever is due, one of these; else what was accepted is stored. */
   | {
       readonly do: 'goOn';
@@ -139,7 +153,7 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
       stopping: fc.constantFrom<Move | null>(
         null,
         { do: 'stopOverdue' },
-        { do: 'crash', times: 1, landed: true },
+        { do: 'crash', times: 1, landed: true, lazily: true },
       ),
     }),
   },
@@ -192,6 +206,28 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
   },
   { weight: 2, arbitrary: just('resumeQueue') },
   {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('close' as const),
+      how: fc.constantFrom('WHOLE' as const, 'WHOLE' as const, 'DOOR' as const, 'WORD' as const),
+    }),
+  },
+  { weight: 1, arbitrary: just('open') },
+  { weight: 1, arbitrary: just('openDoor') },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('rename' as const), by: who, title: text }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('suggest' as const), title: fc.option(text, { nil: null }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('reload' as const), lazily: fc.constantFrom(true, true, false) }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('read' as const), forTurn: fc.boolean() }) },
+  {
     weight: 8,
     arbitrary: decision,
   },
@@ -234,6 +270,7 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
       do: fc.constant('crash' as const),
       times: fc.constantFrom(1, 1, 3),
       landed: fc.boolean(),
+      lazily: fc.boolean(),
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('replay' as const), pick: fc.nat(200) }) },
@@ -313,6 +350,22 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
       );
     case 'resumeQueue':
       return w.resumeQueue();
+    case 'open':
+      return w.open();
+    case 'openDoor':
+      return w.door(false);
+    case 'close':
+      if (move.how !== 'WORD') w.door(true);
+      if (move.how === 'WHOLE') w.store();
+      return move.how === 'DOOR' ? null : w.close();
+    case 'rename':
+      return w.rename(move.title, by);
+    case 'suggest':
+      return w.titles.length > 0 ? w.suggest(move.title) : null;
+    case 'reload':
+      return w.reload(move.lazily);
+    case 'read':
+      return w.read(move.forTurn ? w.modelCalls[0]?.stamp : undefined);
     case 'decide':
       return decide(w, move, by, at);
     case 'repeatCommand': {
@@ -383,7 +436,7 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
       // Some of what was accepted had landed; what a recovery wrote too, or its count would be lost again.
       for (let i = 0; i < move.times; i += 1) {
         if (i > 0 || move.landed) w.commit();
-        w.crash();
+        w.crash(move.lazily);
       }
       return null;
     case 'goOn': {
@@ -422,6 +475,8 @@ function goBack(
   const messages = w.journal.filter((e) => e.kind === 'USER');
   const messageId = messages[messages.length - 1 - (back % Math.max(1, messages.length))]?.id ?? 'none';
   const seen = guard === 'stale' ? ['a turn long gone'] : [];
+  // Whoever wants to go back reads first; who does not is told so.
+  if (back % 4 > 0 && w.state.conversationFrom > 0) w.read();
   switch (how) {
     case 'rewind':
       return w.rewind(messageId, by, ...seen);
@@ -435,6 +490,9 @@ function goBack(
 }
 
 function dueOf(w: World, move: Extract<Move, { readonly do: 'goOn' }>): Move {
+  if (w.state.projection.lifecycle === 'CLOSED') return { do: 'open' };
+  if (w.state.closing && !liveTurn(w.state.projection))
+    return move.stopping ? { do: 'openDoor' } : { do: 'close', how: 'WORD' };
   if (w.preparing.length > 0) return move.prepare;
   if (openItems(w.state.projection).length > 0) return move.decide;
   if (w.running.length > 0) return move.end;
@@ -497,6 +555,7 @@ function bringToRest(w: World): void {
     else if (w.preparing.length > 0) w.prepare('read');
     else if (w.running[0]) w.end(w.running[0].call.callId);
     else if (w.backoffs.length > 0) w.waitOver();
+    else if (w.titles.length > 0) w.suggest(null);
     else if (openItems(w.state.projection).length > 0) w.decide('DENIED');
     else return;
   }
