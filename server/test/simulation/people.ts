@@ -175,7 +175,7 @@ export function createPeople(deps: {
       case 'retry':
         return services.turns.retry(by, { key, workstreamId, ...fields(input) });
       case 'configure':
-        return services.workstreams.configure(by, { key, workstreamId, ...fields(input) });
+        return services.workstreams.configure(by, { key, workstreamId, title: null, ...fields(input) });
       case 'resumeQueue':
         return services.messages.resumeQueue(by, { key, workstreamId });
       case 'decide':
