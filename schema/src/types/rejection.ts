@@ -140,8 +140,7 @@ export const JournalUnsettled = rejection<JournalUnsettledOutcome>('JOURNAL_UNSE
   fields: (t) => ({
     turnStopped: t.exposeBoolean('turnStopped', {
       description:
-        'False: nothing was touched, and a turn that runs goes on. True: everything was stored before, but not what stopping ' +
-        'the turn added: no turn runs any more.',
+        'True: a turn ran, and was stopped before that showed. False: no turn was stopped; one that runs goes on.',
     }),
   }),
 });

@@ -144,6 +144,7 @@ export function createFakeServices() {
       title: projection.configuration.title,
       state,
       stopping: false,
+      lifecycle: projection.lifecycle === 'CLOSED' ? 'CLOSED' : 'OPEN',
       model: projection.configuration.model,
       revision: projection.revision,
       persistence: 'RETRYING',
@@ -165,10 +166,13 @@ export function createFakeServices() {
         const found = workstreams.get(id);
         return read(found ? modelOf(found) : null);
       },
-      list: ({ first, after }) => {
-        const all = [...workstreams.values()].toReversed();
+      list: ({ first, after }, { lifecycle }) => {
+        const all = [...workstreams.values()]
+          .map(summaryOf)
+          .filter((w) => lifecycle === null || w.lifecycle === lifecycle)
+          .toReversed();
         const from = after === null ? 0 : all.findIndex((w) => w.id === after.id) + 1;
-        const items = all.slice(from, from + first).map(summaryOf);
+        const items = all.slice(from, from + first);
         return read({ items, hasNext: from + first < all.length, totalCount: all.length });
       },
       async *states(signal) {
@@ -195,9 +199,15 @@ export function createFakeServices() {
         if (!found) return Promise.resolve(notFound);
         const { configuration } = modelOf(found).projection;
         const approvalMode = input.approvalMode ?? configuration.approvalMode;
+        const title = input.title ?? configuration.title;
         return Promise.resolve({
           ...accepted,
-          configuration: { ...configuration, approvalMode, approvalModeBy: { id: by.id, name: by.name } },
+          configuration: {
+            ...configuration,
+            title,
+            approvalMode,
+            approvalModeBy: { id: by.id, name: by.name },
+          },
         });
       },
       discardUnsaved: (by, input) => {
@@ -212,6 +222,24 @@ export function createFakeServices() {
                 retryable: true,
               } as const),
         );
+      },
+      close: (by, input) => {
+        record('close', by, input);
+        return Promise.resolve({ ...accepted, lifecycle: 'CLOSED' } as const);
+      },
+      open: (by, input) => {
+        record('open', by, input);
+        return Promise.resolve({ ...accepted, lifecycle: 'OPEN' } as const);
+      },
+      delete: (by, input) => {
+        record('delete', by, input);
+        const { workstreamId } = input;
+        if (!workstreams.delete(workstreamId)) return Promise.resolve(notFound);
+        return Promise.resolve({ ...accepted, workstreamId, workspaceKept: null });
+      },
+      fork: (by, input) => {
+        record('fork', by, input);
+        return Promise.resolve(notFound);
       },
     },
     history: {

@@ -1,4 +1,5 @@
 import type { PageRange } from 'schema/model';
+import type { WorkstreamFilter } from 'schema/services';
 import { describe, expect, it } from 'vitest';
 import { sampleEntries } from '../../../schema/test/sample-entries.ts';
 import { serve, workstreamId, type Answer } from './harness.ts';
@@ -192,9 +193,9 @@ describe('a query', () => {
     const asked: PageRange[] = [];
     const { list } = fake.services.workstreams;
     Object.assign(fake.services.workstreams, {
-      list: (range: PageRange) => {
+      list: (range: PageRange, filter: WorkstreamFilter) => {
         asked.push(range);
-        return list(range);
+        return list(range, filter);
       },
     });
     await post('query ($after: String) { workstreams(after: $after) { totalCount } }', {
