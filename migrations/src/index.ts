@@ -7,6 +7,7 @@ import type { Migration } from '@mikro-orm/migrations';
 import { Migration20261130101330_initial } from './Migration20261130101330_initial.ts';
 import { Migration20261130130912_steering } from './Migration20261130130912_steering.ts';
 import { Migration20261130133000_search } from './Migration20261130133000_search.ts';
+import { Migration20261130140600_lifecycle } from './Migration20261130140600_lifecycle.ts';
 
 export interface NamedMigration {
   readonly name: string;
@@ -20,4 +21,5 @@ export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130101330_initial', class: Migration20261130101330_initial },
   { name: 'Migration20261130130912_steering', class: Migration20261130130912_steering },
   { name: 'Migration20261130133000_search', class: Migration20261130133000_search },
+  { name: 'Migration20261130140600_lifecycle', class: Migration20261130140600_lifecycle },
 ];

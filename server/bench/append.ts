@@ -105,7 +105,7 @@ async function journalWriter(storage: Storage): Promise<() => Promise<void>> {
   const session = await sessionOf(storage);
   await storage.reservations.reserve({ id, incarnation, sessionId: session });
   const birth = batchOf({ id, incarnation, epoch: 0, projection: emptyProjection }, [
-    { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
+    { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: null },
     {
       kind: 'CONFIGURATION',
       configuration: { ...emptyProjection.configuration, title: 'bench', model: 'demo', workspace: '/' },

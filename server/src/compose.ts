@@ -23,6 +23,7 @@ import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
 import { createRecovery } from './app/rounds/recovery.ts';
+import { createSweeps } from './app/rounds/sweeps.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
 import type { Config } from './config.ts';
@@ -123,7 +124,9 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     ownership: storage.ownership,
     sessionId: session.id,
     random: Math.random,
+    limits: { maxLoaded: config.maxLoaded, idleUnloadMs: config.idleUnloadMinutes * 60_000 },
   });
+  const reserving = new Set<string>();
   const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
   const known = [...warnings];
@@ -144,6 +147,8 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     journal: storage.journal,
     catalog: storage.catalog,
     reservations: storage.reservations,
+    removal: storage.removal,
+    reserving,
     search: storage.search,
     sessionId: session.id,
     isStopping: () => stopping,
@@ -180,6 +185,17 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     log,
   });
 
+  const sweeps = createSweeps({
+    removal: storage.removal,
+    registry,
+    reserving,
+    workspaces,
+    clock,
+    log,
+    sessionId: session.id,
+    retentionDays: config.retentionDays,
+  });
+
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -197,6 +213,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
   }
   heartbeat.run();
   recovery.run();
+  sweeps.run();
 
   let stopped: Promise<void> | null = null;
   return {
@@ -213,6 +230,7 @@ export async function start(config: Config, tell: (line: string) => void): Promi
           stopping = true;
           heartbeat.stop();
           recovery.stop();
+          sweeps.stop();
           await registry.stop(settleMs);
           await http.close({ reconnect: true });
           await session.end();

@@ -19,6 +19,11 @@ export interface Config {
   readonly dataDir: string;
   /** Absolute paths; a workspace must be inside one of them. */
   readonly workspaceRoots: readonly string[];
+  /** Workstreams in memory at once, and how long one stays there unused, minutes. */
+  readonly maxLoaded: number;
+  readonly idleUnloadMinutes: number;
+  /** Days after which a closed workstream is deleted for good; null: never. */
+  readonly retentionDays: number | null;
   /** Stable name of this node; null: kept in the data folder. */
   readonly node: string | null;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -50,6 +55,13 @@ const list = (separator: string) =>
       .map((part) => part.trim())
       .filter((part) => part !== ''),
   );
+
+const whole = (least: number, most: number) =>
+  text
+    .refine((v) => /^\d{1,6}$/.test(v) && Number(v) >= least && Number(v) <= most, {
+      message: `is not a whole number from ${least} to ${most}`,
+    })
+    .transform(Number);
 
 /** One line each: name, what it takes, what it does. The order is that of `--help`. */
 const settings = {
@@ -96,6 +108,21 @@ const settings = {
     }),
     'made once, kept in WEIR_DATA',
     'stable name of this node',
+  ],
+  WEIR_MAX_LOADED: [
+    whole(1, 100_000),
+    '500',
+    'workstreams at work in memory at once; others wait in the database',
+  ],
+  WEIR_IDLE_UNLOAD_MINUTES: [
+    whole(1, 100_000),
+    '30',
+    'minutes after which one that nobody needs leaves the memory',
+  ],
+  WEIR_RETENTION_DAYS: [
+    whole(1, 36_500),
+    'kept for ever',
+    'days after which a closed workstream is deleted for good',
   ],
   LOG_LEVEL: [
     z.enum(['debug', 'info', 'warn', 'error', 'silent'], {
@@ -154,6 +181,9 @@ function toConfig(given: Given, cwd: string): Config {
     databaseUrl: given.DATABASE_URL ?? null,
     dataDir: absolute(given.WEIR_DATA ?? '.data'),
     workspaceRoots: (given.WEIR_WORKSPACES ?? [cwd]).map(absolute),
+    maxLoaded: given.WEIR_MAX_LOADED ?? 500,
+    idleUnloadMinutes: given.WEIR_IDLE_UNLOAD_MINUTES ?? 30,
+    retentionDays: given.WEIR_RETENTION_DAYS ?? null,
     node: given.WEIR_NODE ?? null,
     logLevel: given.LOG_LEVEL ?? 'info',
     dev: given.NODE_ENV === 'development',

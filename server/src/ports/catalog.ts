@@ -21,6 +21,7 @@ export interface SummaryRow {
   readonly title: string;
   readonly state: WorkstreamState;
   readonly stopping: boolean;
+  readonly lifecycle: 'OPEN' | 'CLOSED';
   readonly model: string;
   readonly revision: number;
   readonly createdAt: string;
@@ -49,8 +50,8 @@ export interface Page<T> {
 
 export interface Catalog {
   get(id: string): Promise<WorkstreamRow | null>;
-  /** Newest `createdAt` first. */
-  list(range: PageRange): Promise<Page<SummaryRow>>;
+  /** Newest `createdAt` first; of one lifecycle, or (none given) of both. */
+  list(range: PageRange, lifecycle?: 'OPEN' | 'CLOSED' | null): Promise<Page<SummaryRow>>;
   /** Open approval cycles, the last opened first. */
   openCycles(
     range: PageRange,

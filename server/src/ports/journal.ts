@@ -1,7 +1,7 @@
 /**
  * Owns: the need to keep what was accepted. One batch, one transaction (D-3), fenced in SQL (D-4).
  */
-import type { Entry, Projection, WorkstreamState } from 'schema/projection';
+import type { Entry, EntryOf, Projection, Span, WorkstreamState } from 'schema/projection';
 import type { Receipt } from '../core/journal/receipt.ts';
 
 export type { Receipt } from '../core/journal/receipt.ts';
@@ -61,6 +61,21 @@ export interface Journal {
   epochAt(workstreamId: string, revision: number): Promise<number | null>;
   /** The greatest revision ≤ `revision` whose entry has an epoch ≤ `epoch`; 0 when there is none (D-55). */
   lastRevisionOf(workstreamId: string, revision: number, epoch: number): Promise<number>;
+  /**
+   * Conversation entries at or below `through`, ascending, but for those in a span: what the model is told of them
+   * (D-59). Rejects when the database is away: it never answers with a part.
+   */
+  conversation(
+    workstreamId: string,
+    range: { readonly through: number; readonly superseded: readonly Span[] },
+  ): Promise<readonly Entry[]>;
+  /** REWIND entries at or below `through`, ascending. */
+  rewinds(workstreamId: string, through: number): Promise<readonly EntryOf<'REWIND'>[]>;
+  /**
+   * Keys of the commands recorded for a workstream, `<scope>\n<key>`; null when there are more than
+   * `receiptKeysLoaded`.
+   */
+  receiptKeys(workstreamId: string): Promise<ReadonlySet<string> | null>;
   /** The receipt recorded under this key; null when there is none. */
   findReceipt(scope: string, key: string): Promise<Receipt | null>;
 }

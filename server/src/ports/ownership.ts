@@ -1,7 +1,7 @@
 /**
  * Owns: the need to know who runs a workstream, by the database's clock (D-100).
  */
-import type { Entry, Projection } from 'schema/projection';
+import type { Projection } from 'schema/projection';
 
 /** Heartbeat and expiry of a session, milliseconds (D-100). */
 export const sessionHeartbeatMs = 5_000;
@@ -38,7 +38,7 @@ export interface Sessions {
  */
 export const receiptKeysLoaded = 5_000;
 
-/** All an actor needs to go on. */
+/** All an actor needs to go on. Its size does not grow with history: the conversation is read when it is needed. */
 export interface LoadedWorkstream {
   readonly id: string;
   readonly incarnation: string;
@@ -46,10 +46,6 @@ export interface LoadedWorkstream {
   readonly epoch: number;
   /** The fold at the head. */
   readonly projection: Projection;
-  /** Conversation entries, ascending. */
-  readonly conversation: readonly Entry[];
-  /** Keys of recorded commands, `<scope>\n<key>`; null when there are more than `receiptKeysLoaded`. */
-  readonly receiptKeys: ReadonlySet<string> | null;
   /** ISO 8601. */
   readonly createdAt: string;
   /** Host of the session that ran it before; null when none. */
@@ -71,7 +67,10 @@ export interface Ownership {
   claim(workstreamId: string, sessionId: string): Promise<ClaimOutcome>;
   /** Gives the workstream up if this session still owns it at that epoch. */
   release(workstreamId: string, sessionId: string, epoch: number): Promise<void>;
-  /** Open workstreams, not quarantined, with a live turn whose owner is none, ended or expired, or this session. */
+  /**
+   * Open workstreams, not quarantined, with a live turn whose owner is none, ended or expired, or this session. One that
+   * only waits for a person may rest: the decision loads it (D-24).
+   */
   liveTurns(sessionId: string): Promise<readonly string[]>;
   /**
    * Counts a load or step that threw; answers how many in a row. The third sets the reason as `quarantine`. `null`

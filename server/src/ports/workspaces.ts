@@ -10,6 +10,11 @@ export interface Workspaces {
     | { readonly type: 'chosen'; readonly path: string }
     | { readonly type: 'refused'; readonly problem: string }
   >;
-  /** Takes back the folder made for a workstream that came to nothing, if it is empty. Never rejects. */
-  abandon(workstreamId: string): Promise<void>;
+  /**
+   * Takes back the folder that was made for a workstream, if it is empty. Answers its path when it is left, because files
+   * are in it or it cannot be removed; null when there is none, or none any more. Never rejects.
+   */
+  abandon(workstreamId: string): Promise<string | null>;
+  /** Path of the folder that was made for a workstream; null when there is none. Never rejects. */
+  own(workstreamId: string): Promise<string | null>;
 }

@@ -200,8 +200,9 @@ describe('While the database is away', () => {
     expect(texts()).toEqual(['hello']);
   });
 
-  it('a new command is accepted and pending, since its key is known to be new (D-61)', async () => {
+  it('a new command is accepted and pending, since its key is known to be new once the keys were read behind the load (D-61)', async () => {
     await world.load(id);
+    await settled();
     world.storage.goAway();
     const key = newKey();
     const sending = world.send(id, 'hello', ada, key);

@@ -204,7 +204,7 @@ describe('Going back', () => {
 
 describe('A workstream', () => {
   const configure = (approvalMode: 'ASK' | 'TRUST_ALL' | null, by = ada) =>
-    world.services.workstreams.configure(by, { ...command(), approvalMode });
+    world.services.workstreams.configure(by, { ...command(), title: null, approvalMode });
 
   it('is set to a mode, whose word it then is; null leaves it (D-64)', async () => {
     const trusting = { approvalMode: 'TRUST_ALL', approvalModeBy: { id: 'bob', name: 'Bob' } };
@@ -236,6 +236,7 @@ describe('A refusal', () => {
     KEY_REUSED: {},
     WORKSTREAM_NOT_FOUND: {},
     WORKSTREAM_CLOSED: {},
+    CLOSING: {},
     QUEUE_FULL: { capacity: 20 },
     BUSY: { currentTurnId: null },
     STALE_TURN: { currentTurnId: null },

@@ -68,6 +68,7 @@ describe('Creating', () => {
     );
     expect(row.projection.configuration).toEqual({
       title: 'Mine \ufffd',
+      titleSource: 'PERSON',
       model: 'other',
       workspace: join(folder, 'allowed', 'project'),
       approvalMode: 'ASK',
@@ -164,7 +165,9 @@ describe('Creating', () => {
     const creating = create();
     expect(await creating).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
     world.storage.comeBack();
-    expect(await world.services.workstreams.list({ first: 10, after: null })).toMatchObject({
+    expect(
+      await world.services.workstreams.list({ first: 10, after: null }, { lifecycle: null }),
+    ).toMatchObject({
       totalCount: 0,
     });
     // What could not be rolled back is told to the operator, and left to the reaper.
@@ -231,7 +234,7 @@ describe('Reading', () => {
     world.storage.hold();
     const asking = Promise.all([
       world.services.workstreams.get(id),
-      world.services.workstreams.list({ first: 10, after: null }),
+      world.services.workstreams.list({ first: 10, after: null }, { lifecycle: null }),
     ]);
     await settled();
     world.storage.release();

@@ -65,7 +65,7 @@ describe('Loading', () => {
   ])('%s (D-70)', async (_, host, ended) => {
     const id = await world.open();
     await world.send(id, 'go');
-    world.model.calls[0]!.callTools(['look', '{}']);
+    (await until(() => world.model.calls[0])).callTools(['look', '{}']);
     const run = await until(() => world.tools.runs[0]);
     world.storage.expire(world.sessionId);
     const next = await world.restart(host);
@@ -80,7 +80,7 @@ describe('A step that throws', () => {
     const follower = attach(world, bad, null);
     await follower.item('Synchronized');
     await Promise.all([world.send(bad, 'one'), world.send(good, 'two')]);
-    const [call, other] = world.model.calls;
+    const [call, other] = await until(() => world.model.calls.length === 2 && world.model.calls);
     const [theirs, mine] = call!.request.messages.at(-1)?.text === 'one' ? [other!, call!] : [call!, other!];
     mine.end(poison);
     expect(await follower.item('Ended')).toMatchObject({ resumable: true });
@@ -94,7 +94,7 @@ describe('A step that throws', () => {
     const id = await world.open();
     await world.send(id, 'go');
     const turn = liveTurn(world.registry.peek(id)!.state().projection)!;
-    world.model.calls[0]!.end(poison);
+    (await until(() => world.model.calls[0])).end(poison);
     const again = await until(() => world.model.calls[1]);
     again.text('better');
     again.answer();
@@ -163,7 +163,7 @@ describe('A step that throws', () => {
   it('before it runs, in a claim or a clean-up, is a failed load too (D-71)', async () => {
     const id = await world.open();
     await world.send(id, 'go');
-    world.model.calls[0]!.callTools(['look', '{}']);
+    (await until(() => world.model.calls[0])).callTools(['look', '{}']);
     await until(() => world.tools.runs[0]);
     world.storage.expire(world.sessionId);
     world = await world.restart();

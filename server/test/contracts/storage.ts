@@ -224,8 +224,6 @@ export function storageContract(open: () => Promise<Opened>): void {
           incarnation: made.incarnation,
           epoch: 2,
           projection: batch.projection,
-          conversation: batch.entries.filter((e) => e.kind === 'USER'),
-          receiptKeys: new Set([`${kept.scope}\n${kept.key}`]),
           previousHost: 'here',
           failedLoads: 0,
           createdAt: (await storage.catalog.get(made.id))?.createdAt,

@@ -24,7 +24,10 @@ export type Mishap = 'written' | 'unwritten' | 'late';
 export interface Disk {
   connect(
     process: Process,
-  ): Pick<Storage, 'journal' | 'ownership' | 'catalog' | 'reservations' | 'search' | 'sessions' | 'tokens'>;
+  ): Pick<
+    Storage,
+    'journal' | 'ownership' | 'catalog' | 'reservations' | 'removal' | 'search' | 'sessions' | 'tokens'
+  >;
   away(is: boolean): void;
   befall(mishap: Mishap): void;
   /** No more mishaps. */
@@ -189,6 +192,7 @@ export function createDisk(deps: {
         ),
         catalog: over(process, 'catalog', inner.catalog),
         tokens: over(process, 'tokens', inner.tokens),
+        removal: over(process, 'removal', inner.removal),
         search: over(process, 'search', inner.search),
         reservations: over(process, 'reservations', inner.reservations, {
           publish: (

@@ -94,7 +94,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
         inner.publish(id, item);
       },
     };
-    const { journal, ownership, catalog, reservations } = storage;
+    const { journal, ownership, catalog, reservations, removal } = storage;
     const processes: Processes = {
       run: () => Promise.reject(new Error('not here')),
       endLeftovers: async (callIds) => provider.endLeftovers(process.host, callIds),
@@ -117,7 +117,8 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     const workspaces: Workspaces = {
       roots: ['/folders'],
       choose: async (id) => ({ type: 'chosen', path: `/folders/${id}` }),
-      abandon: () => Promise.resolve(),
+      abandon: () => Promise.resolve(null),
+      own: () => Promise.resolve(null),
     };
     const services = createServices({
       clock,
@@ -133,6 +134,8 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       journal,
       catalog,
       reservations,
+      removal,
+      reserving: new Set(),
       search: storage.search,
       sessionId: session.id,
       isStopping: () => stopping,

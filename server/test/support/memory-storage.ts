@@ -5,7 +5,14 @@
  * Invariants: values go in and out through JSON, as jsonb gives them back; every call answers in a later turn of the
  * event loop, as a database does.
  */
-import { isConversation, isSettled, isStopping, isSuperseded, type Entry } from 'schema/projection';
+import {
+  isConversation,
+  isSettled,
+  isStopping,
+  isSuperseded,
+  type Entry,
+  type EntryOf,
+} from 'schema/projection';
 import {
   emptyProjection,
   type ApprovalCycle,
@@ -19,10 +26,12 @@ import { commitKey } from '../../src/core/journal/entry.ts';
 import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/journal/search-query.ts';
 import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 import { receiptKey } from '../../src/core/journal/receipt.ts';
+import { onlyWaits } from '../../src/core/workstream/lifecycle.ts';
 import type { Page, PageRange, Place } from '../../src/ports/catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
 import { failedLoadsBeforeQuarantine, receiptKeysLoaded, type Session } from '../../src/ports/ownership.ts';
+import type { Removed, Sweeper } from '../../src/ports/removal.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { TokenRow } from '../../src/ports/token-store.ts';
 
@@ -161,7 +170,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     if (flaw) return { type: 'conflict', message: flaw };
     if (refusing) return { type: 'conflict', message: 'The database refuses the data (TEST).' };
     const row = rows.get(batch.workstreamId);
-    const opens = batch.entries.some((entry) => entry.kind === 'LIFECYCLE');
+    const opens = batch.entries.some((entry) => entry.kind === 'LIFECYCLE') || batch.entries.length === 0;
     if (
       row?.incarnation !== batch.incarnation ||
       row.epoch !== batch.epoch ||
@@ -190,6 +199,30 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     const keys = new Set(commandKeys.get(id));
     return keys.size > receiptKeysLoaded ? null : keys;
   }
+
+  function removeRow({ id, projection }: Row): Removed {
+    rows.delete(id);
+    for (const [name, receipt] of receipts)
+      if (commandKeys.get(id)?.has(receiptKey(receipt))) receipts.delete(name);
+    commandKeys.delete(id);
+    const { workspace } = projection.configuration;
+    const shared = [...rows.values()].some((row) => row.projection.configuration.workspace === workspace);
+    return { id, workspaceFree: workspace === '' || !shared };
+  }
+
+  const sweep = (
+    { except }: Sweeper,
+    olderThanMs: number,
+    due: (row: Row) => boolean,
+  ): Promise<readonly Removed[]> =>
+    answer(() =>
+      [...rows.values()]
+        .filter((row) => {
+          const since = row.lifecycle === 'CLOSED' ? row.updatedAt : row.createdAt;
+          return clock.now() - Date.parse(since) > olderThanMs && !except.includes(row.id) && due(row);
+        })
+        .map(removeRow),
+    );
 
   return {
     journal: {
@@ -236,6 +269,22 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
+      conversation: (id, { through, superseded }) =>
+        answer(() =>
+          stored(rows.get(id)?.entries ?? []).filter(
+            (e) =>
+              isConversation(e.kind) &&
+              e.revision <= through &&
+              !superseded.some((span) => e.revision > span.after && e.revision <= span.through),
+          ),
+        ),
+      rewinds: (id, through) =>
+        answer(() =>
+          stored(rows.get(id)?.entries ?? []).filter(
+            (e): e is EntryOf<'REWIND'> => e.kind === 'REWIND' && e.revision <= through,
+          ),
+        ),
+      receiptKeys: (id) => answer(() => keysOf(id)),
       findReceipt: (scope, key) => answer(() => stored(receipts.get(place(scope, key)) ?? null)),
     },
 
@@ -255,8 +304,6 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               incarnation: row.incarnation,
               epoch: row.epoch + 1,
               projection: stored(row.projection),
-              conversation: stored(row.entries.filter((e) => isConversation(e.kind))),
-              receiptKeys: keysOf(id),
               previousHost: row.owner === null ? null : (sessions.get(row.owner)?.host ?? null),
               failedLoads: row.failedLoads,
               createdAt: row.createdAt,
@@ -279,6 +326,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
                 row.quarantine === null &&
                 row.projection.turn !== null &&
                 !isSettled(row.projection.turn) &&
+                !onlyWaits(row.projection) &&
                 (row.owner === sessionId || !isLive(row.owner)),
             )
             .map((row) => row.id),
@@ -304,19 +352,22 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           const projection = stored(row.projection);
           return { id, incarnation, epoch, revision, projection, owner, quarantine, createdAt, updatedAt };
         }),
-      list: (range) =>
+      list: (range, lifecycle) =>
         answer(() =>
           pageOf(
-            visible().map((row) => ({
-              id: row.id,
-              title: row.projection.configuration.title,
-              state: row.state,
-              stopping: isStopping(row.projection),
-              model: row.projection.configuration.model,
-              revision: row.revision,
-              createdAt: row.createdAt,
-              updatedAt: row.updatedAt,
-            })),
+            visible()
+              .filter((row) => !lifecycle || row.lifecycle === lifecycle)
+              .map((row) => ({
+                id: row.id,
+                title: row.projection.configuration.title,
+                state: row.state,
+                stopping: isStopping(row.projection),
+                lifecycle: row.lifecycle === 'CLOSED' ? ('CLOSED' as const) : ('OPEN' as const),
+                model: row.projection.configuration.model,
+                revision: row.revision,
+                createdAt: row.createdAt,
+                updatedAt: row.updatedAt,
+              })),
             range,
             placeOfRow,
           ),
@@ -414,6 +465,43 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           const row = rows.get(id);
           if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') rows.delete(id);
         }),
+    },
+
+    removal: {
+      async remove({ workstreamId: id, incarnation, epoch, sessionId, receipt }) {
+        const outcome = await answer(() => {
+          const row = rows.get(id);
+          if (row?.incarnation !== incarnation || row.lifecycle === 'CREATING')
+            return { type: 'notFound' } as const;
+          if (row.owner !== sessionId && isLive(row.owner)) return { type: 'elsewhere' } as const;
+          if (epoch !== null && row.epoch !== epoch) return { type: 'fenced' } as const;
+          if (receipts.has(place(receipt.scope, receipt.key))) return { type: 'duplicate' } as const;
+          receipts.set(place(receipt.scope, receipt.key), stored(receipt));
+          return { type: 'removed', ...removeRow(row) } as const;
+        });
+        if (lost === 0) return outcome;
+        lost -= 1;
+        throw new StorageUnavailableError('The database does not answer (TEST).');
+      },
+      reap: (by, olderThanMs) =>
+        sweep(
+          by,
+          olderThanMs,
+          (row) => row.lifecycle === 'CREATING' && (row.owner === by.sessionId || !isLive(row.owner)),
+        ),
+      sweepUnused: (by, olderThanMs) =>
+        sweep(
+          by,
+          olderThanMs,
+          (row) =>
+            row.lifecycle === 'OPEN' &&
+            !isLive(row.owner) &&
+            row.projection.configuration.titleSource === 'DEFAULT' &&
+            row.projection.queue.items.length === 0 &&
+            row.entries.every((e) => e.kind !== 'USER'),
+        ),
+      sweepClosed: (by, olderThanMs) =>
+        sweep(by, olderThanMs, (row) => row.lifecycle === 'CLOSED' && !isLive(row.owner)),
     },
 
     tokens: {

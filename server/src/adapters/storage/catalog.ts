@@ -30,10 +30,10 @@ export function createCatalog(orm: Orm): Catalog {
         };
       }),
 
-    list: ({ first, after }) =>
+    list: ({ first, after }, lifecycle) =>
       available(async () => {
         const em = orm.em.fork();
-        const visible = { lifecycle: { $ne: 'CREATING' as const } };
+        const visible = { lifecycle: lifecycle ?? { $ne: 'CREATING' as const } };
         const rows = await em.find(
           WorkstreamRow,
           after ? { ...visible, ...before('createdAt', after) } : visible,
@@ -43,6 +43,7 @@ export function createCatalog(orm: Orm): Catalog {
               'title',
               'state',
               'stopping',
+              'lifecycle',
               'model',
               'revision',
               'quarantine',
@@ -60,6 +61,7 @@ export function createCatalog(orm: Orm): Catalog {
           // Nobody runs it, whatever its last entry said (D-71).
           state: row.quarantine === null ? row.state : ('ERROR' as const),
           stopping: row.stopping,
+          lifecycle: row.lifecycle === 'CLOSED' ? ('CLOSED' as const) : ('OPEN' as const),
           model: row.model,
           revision: row.revision,
           createdAt: row.createdAt.toISOString(),

@@ -25,6 +25,9 @@ import {
   turnRow,
 } from './rows.ts';
 
+/** A fork brings a whole conversation: one statement has room for 65,535 values. */
+const entriesPerInsert = 500;
+
 /** Rolls the transaction back: the head is not what the batch was made for. */
 class FencedError extends Error {
   override readonly name = 'FencedError';
@@ -49,10 +52,11 @@ export async function commitBatch(orm: Orm, batch: Batch): Promise<CommitOutcome
 export async function writeEntries(em: SqlEntityManager, batch: Batch): Promise<void> {
   const { workstreamId, entries } = batch;
   if (entries.length === 0) return;
-  await em.insertMany(
-    EntryRow,
-    entries.map((entry) => entryRow(workstreamId, entry)),
-  );
+  for (let from = 0; from < entries.length; from += entriesPerInsert)
+    await em.insertMany(
+      EntryRow,
+      entries.slice(from, from + entriesPerInsert).map((entry) => entryRow(workstreamId, entry)),
+    );
   const { turns, cycles, queue } = rowChanges(entries);
   // One by one: a turn that settles must do so before the next one is inserted (D-32).
   for (const turn of turns) await em.upsert(TurnRow, turnRow(workstreamId, turn));
@@ -101,8 +105,10 @@ export async function insertReceipts(
 
 async function moveHead(em: SqlEntityManager, batch: Batch): Promise<void> {
   const { workstreamId, incarnation, epoch, expectedHead } = batch;
-  // A closed workstream takes only the batch that opens it; a late one never overwrites CLOSED (D-23).
-  const changesLifecycle = batch.entries.some((entry) => entry.kind === 'LIFECYCLE');
+  // A closed workstream takes only the batch that opens it, and answers to be kept; a late one never overwrites CLOSED
+  // (D-23).
+  const changesLifecycle =
+    batch.entries.some((entry) => entry.kind === 'LIFECYCLE') || batch.entries.length === 0;
   const lifecycle = changesLifecycle ? { $in: ['OPEN' as const, 'CLOSED' as const] } : ('OPEN' as const);
   const moved = await em.nativeUpdate(
     WorkstreamRow,

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Ownership, Sessions } from '../../ports/ownership.ts';
+import type { Removal } from '../../ports/removal.ts';
 import type { Reservations } from '../../ports/reservations.ts';
 import type { Search } from '../../ports/search.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
@@ -13,6 +14,7 @@ import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { createJournal } from './journal.ts';
 import { connectionOf, openOrm, type Connection, type OpenFailure } from './orm.ts';
 import { createOwnership } from './ownership.ts';
+import { createRemoval } from './removal.ts';
 import { createReservations } from './reservations.ts';
 import { createSearch } from './search.ts';
 import { createSessions } from './sessions.ts';
@@ -26,6 +28,7 @@ export interface Storage {
   readonly ownership: Ownership;
   readonly catalog: Catalog;
   readonly reservations: Reservations;
+  readonly removal: Removal;
   readonly search: Search;
   readonly tokens: TokenStore;
   /** True when only this process can reach the database: nobody can take a workstream over. */
@@ -78,6 +81,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
       ownership: createOwnership(orm),
       catalog: createCatalog(orm),
       reservations: createReservations(orm),
+      removal: createRemoval(orm),
       search: createSearch(orm),
       tokens: createTokenStore(orm),
       describe: () => Promise.resolve(`PostgreSQL ${version}${kind}`),

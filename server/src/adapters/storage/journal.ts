@@ -1,5 +1,8 @@
 /** Owns: the journal's port on PostgreSQL: fenced commits and reads by revision. */
+import type { Entry, EntryKind, EntryOf, Span } from 'schema/projection';
+import { receiptKey } from '../../core/journal/receipt.ts';
 import type { Journal } from '../../ports/journal.ts';
+import { receiptKeysLoaded } from '../../ports/ownership.ts';
 import { commitBatch } from './commit-batch.ts';
 import { EntryRow } from './entities/entry.ts';
 import { ReceiptRow } from './entities/receipt.ts';
@@ -7,6 +10,11 @@ import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
 import { entryOf } from './rows.ts';
+
+/** As the index `entry_conversation` has them. */
+const conversationKinds: readonly EntryKind[] = ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM', 'CANCELLATION'];
+/** Rows read at once: the process goes on with other things in between. */
+const pageSize = 1_000;
 
 export function createJournal(orm: Orm): Journal {
   return {
@@ -93,6 +101,52 @@ export function createJournal(orm: Orm): Journal {
         return Math.max(0, Math.min(revision, rows[0]?.revision ?? 0));
       }),
 
+    // Page by page is as good as at once: an entry that is stored never changes (D-55).
+    conversation: (workstreamId, { through, superseded }) =>
+      available(async () => {
+        const found: Entry[] = [];
+        for (let after = 0; after < through;) {
+          const rows = await orm.em.fork().find(
+            EntryRow,
+            {
+              workstream: workstreamId,
+              kind: { $in: [...conversationKinds] },
+              revision: { $gt: after, $lte: through },
+              $and: superseded.map(outside),
+            },
+            { orderBy: { revision: 'asc' }, limit: pageSize, disableIdentityMap: true },
+          );
+          for (const row of rows) found.push(entryOf(row));
+          if (rows.length < pageSize) break;
+          after = rows.at(-1)!.revision;
+        }
+        return found;
+      }),
+
+    rewinds: (workstreamId, through) =>
+      available(async () => {
+        const rows = await orm.em
+          .fork()
+          .find(
+            EntryRow,
+            { workstream: workstreamId, kind: 'REWIND', revision: { $lte: through } },
+            { orderBy: { revision: 'asc' }, disableIdentityMap: true },
+          );
+        return rows.map((row) => entryOf(row) as EntryOf<'REWIND'>);
+      }),
+
+    receiptKeys: (workstreamId) =>
+      available(async () => {
+        const rows = await orm.em
+          .fork()
+          .find(
+            ReceiptRow,
+            { workstreamId },
+            { fields: ['scope', 'key'], limit: receiptKeysLoaded + 1, disableIdentityMap: true },
+          );
+        return rows.length > receiptKeysLoaded ? null : new Set(rows.map(receiptKey));
+      }),
+
     findReceipt: (scope, key) =>
       available(async () => {
         const row = await orm.em.fork().findOne(ReceiptRow, { scope, key }, { disableIdentityMap: true });
@@ -100,3 +154,7 @@ export function createJournal(orm: Orm): Journal {
       }),
   };
 }
+
+const outside = ({ after, through }: Span) => ({
+  $or: [{ revision: { $lte: after } }, { revision: { $gt: through } }],
+});

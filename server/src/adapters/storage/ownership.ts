@@ -5,22 +5,16 @@
  * wins. A session that ended, or whose term is over by the database's clock, owns nothing.
  */
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { receiptKey } from '../../core/journal/receipt.ts';
-import {
-  failedLoadsBeforeQuarantine,
-  receiptKeysLoaded,
-  type ClaimOutcome,
-  type Ownership,
-} from '../../ports/ownership.ts';
-import { EntryRow } from './entities/entry.ts';
+import type { Projection } from 'schema/projection';
+import { onlyWaits } from '../../core/workstream/lifecycle.ts';
+import { failedLoadsBeforeQuarantine, type ClaimOutcome, type Ownership } from '../../ports/ownership.ts';
 import { NodeSessionRow } from './entities/node-session.ts';
-import { ReceiptRow } from './entities/receipt.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
-import { entryOf } from './rows.ts';
 
-const live = (session: string) =>
+/** SQL: the session with this id is live. */
+export const live = (session: string) =>
   `exists (select 1 from node_session s where s.id = ${session} and s.ended_at is null and s.expires_at > clock_timestamp())`;
 
 export function createOwnership(orm: Orm): Ownership {
@@ -41,14 +35,14 @@ export function createOwnership(orm: Orm): Ownership {
 
     liveTurns: (sessionId) =>
       available(async () => {
-        const rows = await orm.em.fork().execute<{ id: string }[]>(
-          `select w.id from turn t join workstream w on w.id = t.workstream_id
+        const rows = await orm.em.fork().execute<{ id: string; projection: Projection | null }[]>(
+          `select w.id, case w.state when 'ATTENTION' then w.projection end as projection from turn t join workstream w on w.id = t.workstream_id
            where t.outcome is null and w.lifecycle = 'OPEN' and w.quarantine is null
              and (w.owner_session_id is null or w.owner_session_id = ? or not ${live('w.owner_session_id')})
            order by w.created_at, w.id`,
           [sessionId],
         );
-        return rows.map((row) => row.id);
+        return rows.filter(({ projection }) => !projection || !onlyWaits(projection)).map((row) => row.id);
       }),
 
     recordFailedLoad: (workstreamId, reason) =>
@@ -89,11 +83,6 @@ async function claim(em: SqlEntityManager, workstreamId: string, sessionId: stri
 
   const row = await em.findOneOrFail(WorkstreamRow, { id: workstreamId });
   const previous = before.owner === null ? null : await em.findOne(NodeSessionRow, { id: before.owner });
-  const conversation = await em.find(
-    EntryRow,
-    { workstream: workstreamId, kind: { $in: ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM', 'CANCELLATION'] } },
-    { orderBy: { revision: 'asc' }, disableIdentityMap: true },
-  );
   return {
     type: 'claimed',
     workstream: {
@@ -101,20 +90,9 @@ async function claim(em: SqlEntityManager, workstreamId: string, sessionId: stri
       incarnation: row.incarnation,
       epoch: row.epoch,
       projection: row.projection,
-      conversation: conversation.map(entryOf),
-      receiptKeys: await receiptKeys(em, workstreamId),
       previousHost: previous?.host ?? null,
       failedLoads: row.failedLoads,
       createdAt: row.createdAt.toISOString(),
     },
   };
-}
-
-async function receiptKeys(em: SqlEntityManager, workstreamId: string): Promise<ReadonlySet<string> | null> {
-  const rows = await em.find(
-    ReceiptRow,
-    { workstreamId },
-    { fields: ['scope', 'key'], limit: receiptKeysLoaded + 1, disableIdentityMap: true },
-  );
-  return rows.length > receiptKeysLoaded ? null : new Set(rows.map(receiptKey));
 }

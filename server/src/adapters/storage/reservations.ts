@@ -1,6 +1,7 @@
 /**
  * Owns: bringing a workstream into being: a row nobody sees, then everything at once, or nothing (D-20).
  */
+import { raw } from '@mikro-orm/core';
 import type { Reservations } from '../../ports/reservations.ts';
 import { emptyProjection } from 'schema/projection';
 import { flawOf, insertReceipts, writeEntries } from './commit-batch.ts';
@@ -22,7 +23,8 @@ export function createReservations(orm: Orm): Reservations {
   return {
     reserve: ({ id, incarnation, sessionId }) =>
       available(async () => {
-        const now = new Date();
+        // Its age is judged by the database's clock (D-21).
+        const now = raw<Date>('clock_timestamp()');
         await orm.em.fork().insert(WorkstreamRow, {
           id,
           incarnation,

@@ -56,8 +56,18 @@ export async function createWorkspaces(options: {
         : { type: 'refused', problem: `${quote(wanted)} is not a folder.` };
     },
     async abandon(workstreamId) {
-      // Not empty, or never made: then there is nothing to take back.
-      await rmdir(join(ownRoot, workstreamId)).catch(() => undefined);
+      const own = join(ownRoot, workstreamId);
+      return rmdir(own).then(
+        () => null,
+        (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? null : own),
+      );
+    },
+    own(workstreamId) {
+      const own = join(ownRoot, workstreamId);
+      return stat(own).then(
+        () => own,
+        () => null,
+      );
     },
   };
 }

@@ -5,10 +5,18 @@
  * Invariants: what a step accepted is published in the same turn of the event loop (D-50); a sealed or deposed actor
  * takes no more inputs and publishes nothing more; every waiting command is answered, whatever happens (D-50).
  */
-import { liveTurn, stateOf, type Author, type FeedItem, type Persistence } from 'schema/projection';
+import {
+  liveTurn,
+  stateOf,
+  type Author,
+  type Entry,
+  type FeedItem,
+  type Persistence,
+} from 'schema/projection';
 import type { CommandKey, Command, Input, Stamp, World } from '../../core/inputs.ts';
 import { receiptKey } from '../../core/journal/receipt.ts';
 import { step, type Reply } from '../../core/step.ts';
+import { canUnload } from '../../core/workstream/lifecycle.ts';
 import { loadedState, type State } from '../../core/workstream/state.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -23,7 +31,7 @@ import { createPerformer } from './perform.ts';
 import { createStoreLane, type LaneEnd } from './store-lane.ts';
 
 /** How a command's batch ended up: stored, or the actor was gone first. */
-export type Landing = 'durable' | LaneEnd | 'stopped' | 'discarded';
+export type Landing = 'durable' | LaneEnd | 'stopped' | 'discarded' | 'unloaded';
 
 export type Asked =
   | { readonly type: 'answered'; readonly reply: Reply; readonly landed: Promise<Landing> }
@@ -39,6 +47,24 @@ export interface Actor {
   knows(key: CommandKey): KeyKnowledge;
   state(): State;
   persistence(): Persistence;
+  /**
+   * What is told below `conversationFrom` is known when this resolves; read once, however many ask. Rejects when the
+   * database is away.
+   */
+  readConversation(): Promise<unknown>;
+  /** Shuts the door to new commands and stops the turn, or opens it again (D-23). */
+  shut(on: boolean): void;
+  /** True once it is so; false when it is not within `ms`, or the actor has ended. */
+  until(fact: (state: State) => boolean, ms: number): Promise<boolean>;
+  /** Why it takes no more inputs; null while it does. */
+  ended(): Exclude<Landing, 'durable'> | null;
+  /** It is needed here until the returned function is called: it cannot be sealed. Null: it has ended. */
+  hold(): (() => void) | null;
+  /**
+   * Takes no more inputs, if it can rest: nothing under way, nothing unsettled, nobody who needs it (D-24). Feeds stay:
+   * who follows hears of the next load. True when it is sealed now, and then nothing is lost with it.
+   */
+  seal(): boolean;
   /** Takes no more inputs, lets what was accepted be stored (within `withinMs`), and ends its work. */
   stop(withinMs: number): Promise<void>;
   /** Takes no more inputs and drops everything: another is the owner. */
@@ -65,6 +91,7 @@ const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> = {
   gone: 'This workstream is gone.',
   ownerLost: 'This process is not the owner any more; resume from the cursor.',
   stopped: 'The server is stopping; resume from the cursor when it is back.',
+  unloaded: 'This workstream rests; resume from the cursor.',
   discarded: 'What could not be stored was discarded; resume from the cursor.',
 };
 
@@ -73,14 +100,21 @@ const toolGraceMs = 3_000;
 
 export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   const { clock, ids, hub } = deps;
-  let state = loadedState(loaded);
+  let state = loadedState({ ...loaded, conversation: null });
   let ended: Exclude<Landing, 'durable'> | null = null;
   let announced = '';
-  let receiptKeys = loaded.receiptKeys && new Set(loaded.receiptKeys);
+  /** Keys of recorded commands: read behind the load, which is not to grow with them. Null: too many, or not read. */
+  let receiptKeys: ReadonlySet<string> | null = null;
+  let keysAsked = false;
+  const keysSince = new Set<string>();
+  let reading: Promise<readonly Entry[]> | null = null;
+  let holds = 0;
   const mailbox: { readonly input: Input; readonly answer: ((reply: Reply | null) => void) | null }[] = [];
   let draining = false;
   /** Commands waiting for a batch to land. */
   let waiting: { readonly batch: number; readonly resolve: (landing: Landing) => void }[] = [];
+  /** Those who wait for the state to say something. */
+  let watching: { readonly fact: (state: State) => boolean; readonly resolve: (is: boolean) => void }[] = [];
 
   const lane = createStoreLane({
     journal: deps.journal,
@@ -88,8 +122,9 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     random: deps.random,
     onStored(batch) {
       const through = batch.expectedHead + batch.entries.length;
-      for (const receipt of batch.receipts) receiptKeys?.add(receiptKey(receipt));
-      if (receiptKeys && receiptKeys.size > receiptKeysLoaded) receiptKeys = null;
+      for (const receipt of batch.receipts) keysSince.add(receiptKey(receipt));
+      if (receiptKeys && receiptKeys.size + keysSince.size > receiptKeysLoaded) receiptKeys = null;
+      readKeys();
       if (!liveTurn(batch.projection)) deps.onRest();
       if (ended && ended !== 'stopped') return;
       if (batch.entries.length > 0) publish({ type: 'EntriesDurable', durableThrough: through });
@@ -112,8 +147,34 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     tools: deps.tools,
     clock,
     log: deps.log,
+    conversation: readConversation,
     post: (stamp: Stamp, event: World) => post({ type: 'world', stamp, event }),
   });
+
+  function readConversation(): Promise<readonly Entry[]> {
+    const { revision, superseded } = loaded.projection;
+    return (reading ??= deps.journal
+      .conversation(state.workstreamId, { through: revision, superseded })
+      .then((entries) => {
+        const stamp: Stamp = { epoch: state.epoch, generation: null };
+        post({ type: 'world', stamp, event: { type: 'conversationRead', entries } });
+        return entries;
+      })
+      .catch((error: unknown) => {
+        reading = null;
+        throw error;
+      }));
+  }
+
+  /** Once; again after the next batch when the database was away. */
+  function readKeys(): void {
+    if (keysAsked) return;
+    keysAsked = true;
+    deps.journal
+      .receiptKeys(state.workstreamId)
+      .then((keys) => (receiptKeys = keys))
+      .catch(() => (keysAsked = false));
+  }
 
   function publish(item: FeedItem): void {
     hub.publish(state.workstreamId, item);
@@ -165,6 +226,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     for (const effect of next.effects) performer.perform(effect);
     if (next.entries.length > 0) announce();
     answer?.(next.reply);
+    settleWatching(({ fact }) => fact(state), true);
   }
 
   /** Tells the list, when what it shows has changed. */
@@ -175,7 +237,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       createdAt: loaded.createdAt,
       persistence: lane.persistence().status,
     });
-    const shown = `${summary.state}|${summary.stopping}|${summary.persistence}|${summary.title}|${summary.model}`;
+    const shown = `${summary.lifecycle}|${summary.state}|${summary.stopping}|${summary.persistence}|${summary.title}|${summary.model}`;
     if (shown === announced) return;
     announced = shown;
     hub.announce(summary);
@@ -187,16 +249,25 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     for (const { resolve } of now) resolve(landing);
   }
 
+  function settleWatching(due: (w: (typeof watching)[number]) => boolean, is: boolean): void {
+    const now = watching.filter(due);
+    if (now.length === 0) return;
+    watching = watching.filter((w) => !now.includes(w));
+    for (const { resolve } of now) resolve(is);
+  }
+
   function depose(reason: Exclude<Landing, 'durable'>, sentence = sentenceOf[reason]): void {
     if (ended) return;
     ended = reason;
     lane.end();
     void performer.end(0);
     settleWaiting(() => true, reason);
+    settleWatching(() => true, false);
     publish({ type: 'Ended', reason: sentence, resumable: reason !== 'gone' });
   }
 
   post({ type: 'recover' });
+  readKeys();
 
   return {
     ask(by, key, command) {
@@ -220,14 +291,47 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     knows(key) {
       const name = receiptKey(key);
       if (state.receipts.has(name)) return 'HERE';
+      if (keysSince.has(name)) return 'STORED';
       if (!receiptKeys) return 'UNKNOWN';
       return receiptKeys.has(name) ? 'STORED' : 'NEW';
     },
     state: () => state,
     persistence: () => lane.persistence(),
+    readConversation,
+    shut: (on) => post({ type: 'closing', on }),
+    until(fact, ms) {
+      if (ended) return Promise.resolve(false);
+      if (fact(state)) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const watcher = { fact, resolve: (is: boolean) => (cancel(), resolve(is)) };
+        const cancel = clock.after(ms, () => settleWatching((w) => w === watcher, false));
+        watching.push(watcher);
+      });
+    },
+    ended: () => ended,
+    hold() {
+      if (ended) return null;
+      holds += 1;
+      let held = true;
+      return () => {
+        if (held) holds -= 1;
+        held = false;
+      };
+    },
+    seal() {
+      if (ended || draining || mailbox.length > 0 || waiting.length > 0 || watching.length > 0) return false;
+      if (holds > 0 || !canUnload(state)) return false;
+      // A name is being made; a closed workstream is not named any more.
+      if (state.projection.lifecycle === 'OPEN' && !performer.isIdle()) return false;
+      ended = 'unloaded';
+      lane.end();
+      void performer.end(0);
+      return true;
+    },
     async stop(withinMs) {
       if (ended) return;
       ended = 'stopped';
+      settleWatching(() => true, false);
       let cancel = (): void => undefined;
       const late = new Promise<void>((resolve) => {
         cancel = clock.after(withinMs, resolve);

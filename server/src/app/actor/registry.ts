@@ -1,12 +1,13 @@
 /**
- * Owns: which workstreams are loaded in this process, and loading them: one flight per id (D-22). Commands and
- * recovery load; reads and feeds never do.
+ * Owns: which workstreams are loaded in this process: loading them, one flight per id (D-22), and letting them rest
+ * (D-24). Commands and recovery load; reads and feeds never do.
  *
- * Invariants: at most one actor per id here; a load takes epoch+1 before anything else, and ends what a predecessor on
+ * Invariants: at most one actor per id here, and none of a workstream that storage has deleted; no more of them than
+ * `maxLoaded`, but for recovery, which carries on what was accepted; a load takes epoch+1 before anything else, and ends what a predecessor on
  * this host left running before the turn goes on (D-70); a workstream whose load or step throws three times in a row
  * is quarantined, and boot goes on (D-71).
  */
-import { liveTurn } from 'schema/projection';
+import { liveTurn, type Projection } from 'schema/projection';
 import type { CoreRefusal } from '../../core/refusals.ts';
 import type { Log } from '../../ports/log.ts';
 import { failedLoadsBeforeQuarantine, type LoadedWorkstream, type Ownership } from '../../ports/ownership.ts';
@@ -25,7 +26,11 @@ export type LoadRefusal =
   | { readonly type: 'Rejected'; readonly code: 'UNSAVED_CONFLICT' }
   /** Accepted, not stored, and discarded before it was. */
   | { readonly type: 'Rejected'; readonly code: 'DISCARDED' }
-  | { readonly type: 'Rejected'; readonly code: 'NOTHING_TO_DISCARD' };
+  | { readonly type: 'Rejected'; readonly code: 'NOTHING_TO_DISCARD' }
+  /** None of the loaded workstreams can rest (D-24). */
+  | { readonly type: 'Rejected'; readonly code: 'AT_CAPACITY'; readonly capacity: number }
+  /** What it accepted could not be stored in time (D-23). */
+  | { readonly type: 'Rejected'; readonly code: 'JOURNAL_UNSETTLED'; readonly turnStopped: boolean };
 
 export type Loading = { readonly type: 'loaded'; readonly actor: Actor } | LoadRefusal;
 
@@ -36,6 +41,18 @@ export interface Registry {
   recover(workstreamId: string): Promise<Loading>;
   /** Drops what the loaded actor could not store and loads what is durable (D-51). */
   discard(workstreamId: string): Promise<Loading>;
+  /** Lets it rest, if it can; commands that come meanwhile wait and load it again. */
+  unload(workstreamId: string): boolean;
+  /** Lets everything rest that nobody needed for `idleUnloadMs`, or is too much; answers how many. */
+  unloadIdle(): number;
+  /** Runs `work` while nothing loads this workstream: after the flight under way, before the next. One at a time. */
+  alone<T>(workstreamId: string, work: () => Promise<T>): Promise<T>;
+  /** Storage has deleted it, which was loaded as `was`: ends that, and its feeds, and says so once. */
+  deleted(workstreamId: string, was: Actor | null): void;
+  /** Ends processes that a dead server on this host left running for a workstream that nobody runs. */
+  endLeftovers(workstreamId: string, projection: Projection): Promise<void>;
+  /** Ids of what is loaded, or being loaded. */
+  present(): readonly string[];
   /** The actor if it is loaded here. */
   peek(workstreamId: string): Actor | null;
   loaded(): readonly Actor[];
@@ -45,6 +62,15 @@ export interface Registry {
   stop(withinMs: number): Promise<void>;
 }
 
+export interface RegistryLimits {
+  /** Workstreams in memory at once. */
+  readonly maxLoaded: number;
+  /** How long one may be there unused, milliseconds. */
+  readonly idleUnloadMs: number;
+}
+
+const defaultLimits: RegistryLimits = { maxLoaded: 500, idleUnloadMs: 30 * 60_000 };
+
 export interface RegistryDeps extends Omit<ActorDeps, 'onEnd' | 'onRest'> {
   readonly ownership: Ownership;
   readonly processes: Processes;
@@ -52,30 +78,111 @@ export interface RegistryDeps extends Omit<ActorDeps, 'onEnd' | 'onRest'> {
   /** Name of this machine. */
   readonly host: string;
   readonly log: Log;
+  readonly limits?: RegistryLimits;
 }
 
 export function createRegistry(deps: RegistryDeps): Registry {
+  const { clock } = deps;
+  const { maxLoaded, idleUnloadMs } = deps.limits ?? defaultLimits;
+  /** Least recently used first. */
   const actors = new Map<string, Actor>();
+  /** When each was last needed. */
+  const usedAt = new Map<string, number>();
+  /** What the next load of a workstream waits for. */
+  const gates = new Map<string, Promise<unknown>>();
   const flights = new Map<string, Promise<Loading>>();
   /** Why nothing is loaded any more, once that is so. */
   let closed: 'SHUTTING_DOWN' | 'OWNER_LOST' | null = null;
 
-  async function load(id: string): Promise<Loading> {
-    if (closed) return { type: 'Rejected', code: closed };
-    const known = actors.get(id);
-    if (known) return { type: 'loaded', actor: known };
-    const flight =
-      flights.get(id) ??
-      claimAndRun(id)
-        .catch((error: unknown): Loading => {
-          deps.log.warn({ workstream: id, error: String(error) }, 'a workstream could not be loaded');
-          return error instanceof StorageUnavailableError
-            ? { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' }
-            : { type: 'Rejected', code: 'OWNER_LOST' };
-        })
-        .finally(() => flights.delete(id));
+  async function load(id: string, recovers = false): Promise<Loading> {
+    for (;;) {
+      if (closed) return { type: 'Rejected', code: closed };
+      const known = actors.get(id);
+      if (known) {
+        touch(id, known);
+        return { type: 'loaded', actor: known };
+      }
+      const flight = flights.get(id);
+      if (flight) return flight;
+      const gate = gates.get(id);
+      if (!gate) break;
+      await gate;
+    }
+    if (!recovers && !makeRoom()) return { type: 'Rejected', code: 'AT_CAPACITY', capacity: maxLoaded };
+    const flight = claimAndRun(id)
+      .catch((error: unknown): Loading => {
+        deps.log.warn({ workstream: id, error: String(error) }, 'a workstream could not be loaded');
+        return error instanceof StorageUnavailableError
+          ? { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' }
+          : { type: 'Rejected', code: 'OWNER_LOST' };
+      })
+      .finally(() => flights.delete(id));
     flights.set(id, flight);
     return flight;
+  }
+
+  function touch(id: string, actor: Actor): void {
+    if (actors.get(id) !== actor) return;
+    actors.delete(id);
+    actors.set(id, actor);
+    usedAt.set(id, clock.now());
+  }
+
+  function forget(id: string): void {
+    actors.delete(id);
+    usedAt.delete(id);
+  }
+
+  /** True when one more may be loaded; the least recently used one that can rest makes way. */
+  function makeRoom(): boolean {
+    const flying = [...flights.keys()].filter((id) => !actors.has(id)).length;
+    while (actors.size + flying >= maxLoaded) if (![...actors.keys()].some(unload)) return false;
+    return true;
+  }
+
+  function unload(id: string): boolean {
+    const actor = actors.get(id);
+    if (!actor?.seal()) return false;
+    forget(id);
+    const { epoch } = actor.state();
+    // Given up in order, so that another server may take it; the next load waits, for it would be fenced otherwise.
+    shutGate(id, giveUp(id, epoch));
+    return true;
+  }
+
+  function shutGate(id: string, until: Promise<unknown>): void {
+    const gate = Promise.all([gates.get(id), until]).finally(() => {
+      if (gates.get(id) === gate) gates.delete(id);
+    });
+    gates.set(id, gate);
+  }
+
+  const giveUp = (id: string, epoch: number): Promise<void> =>
+    deps.ownership
+      .release(id, deps.sessionId, epoch)
+      .catch((error: unknown) =>
+        deps.log.warn({ workstream: id, error: String(error) }, 'could not release a workstream'),
+      );
+
+  async function alone<T>(id: string, work: () => Promise<T>): Promise<T> {
+    for (let gate = gates.get(id); gate; gate = gates.get(id)) await gate;
+    let open = (): void => undefined;
+    shutGate(id, new Promise<void>((resolve) => (open = resolve)));
+    try {
+      await flights.get(id);
+      return await work();
+    } finally {
+      open();
+    }
+  }
+
+  function deleted(id: string, was: Actor | null): void {
+    // Its own lane was quicker, and has said so.
+    if (was?.ended() === 'gone') return;
+    if (was && actors.get(id) === was) forget(id);
+    if (was?.ended() === null) was.depose('gone');
+    else deps.hub.publish(id, { type: 'Ended', reason: 'This workstream was deleted.', resumable: false });
+    deps.hub.announceDeleted(id);
   }
 
   /** A throw on the way, for any reason but the database being away, is a failed load (D-71). */
@@ -93,7 +200,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
           break;
       }
       const { workstream } = claim;
-      await endLeftovers(workstream);
+      if (workstream.previousHost === deps.host) await endLeftovers(id, workstream.projection);
       if (closed) {
         await deps.ownership.release(id, deps.sessionId, workstream.epoch);
         return { type: 'Rejected', code: closed };
@@ -120,7 +227,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
       {
         ...deps,
         onEnd(reason, detail) {
-          if (actors.get(id) === running) actors.delete(id);
+          if (actors.get(id) === running) forget(id);
+          if (reason === 'gone') deps.hub.announceDeleted(id);
           if (reason !== 'bug') return;
           bug = detail ?? 'a step threw';
           if (running) void carryOn(id, running, bug);
@@ -128,6 +236,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         onRest() {
           if (failedBefore) void deps.ownership.recordFailedLoad(id, null).catch(() => undefined);
           failedBefore = false;
+          if (running) touch(id, running);
         },
       },
       workstream,
@@ -135,6 +244,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     if (bug !== null) throw new Error(bug);
     running = actor;
     actors.set(id, actor);
+    touch(id, actor);
     return actor;
   }
 
@@ -149,18 +259,16 @@ export function createRegistry(deps: RegistryDeps): Registry {
   }
 
   async function recover(id: string): Promise<Loading> {
-    let loading = await load(id);
+    let loading = await load(id, true);
     for (let again = 1; again < failedLoadsBeforeQuarantine; again += 1) {
       if (loading.type === 'loaded' || loading.code !== 'OWNER_LOST') break;
-      loading = await load(id);
+      loading = await load(id, true);
     }
     return loading;
   }
 
   /** Kills process groups of calls that were running on this host when their server died. */
-  async function endLeftovers(workstream: LoadedWorkstream): Promise<void> {
-    if (workstream.previousHost !== deps.host) return;
-    const { batch, turn } = workstream.projection;
+  async function endLeftovers(id: string, { batch, turn }: Projection): Promise<void> {
     const started = [
       ...(batch?.calls ?? [])
         .filter((open) => open.started && open.result === null)
@@ -171,7 +279,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     if (started.length === 0) return;
     const ended = await deps.processes.endLeftovers(started);
     if (ended.length > 0)
-      deps.log.info({ workstream: workstream.id, calls: ended }, 'ended processes a dead server left behind');
+      deps.log.info({ workstream: id, calls: ended }, 'ended processes a dead server left behind');
   }
 
   /** Counts it; answers how many in a row. */
@@ -183,13 +291,24 @@ export function createRegistry(deps: RegistryDeps): Registry {
   }
 
   return {
-    load,
+    load: (id) => load(id),
     recover,
+    unload,
     discard(id) {
       actors.get(id)?.depose('discarded');
-      actors.delete(id);
+      forget(id);
       return load(id);
     },
+    unloadIdle() {
+      const before = clock.now() - idleUnloadMs;
+      return [...actors.keys()].filter(
+        (id) => (actors.size > maxLoaded || (usedAt.get(id) ?? 0) <= before) && unload(id),
+      ).length;
+    },
+    alone,
+    deleted,
+    endLeftovers,
+    present: () => [...new Set([...actors.keys(), ...flights.keys()])],
     peek: (id) => actors.get(id) ?? null,
     loaded: () => [...actors.values()],
     deposeAll() {
@@ -203,14 +322,11 @@ export function createRegistry(deps: RegistryDeps): Registry {
       await Promise.all(
         [...actors].map(async ([id, actor]) => {
           await actor.stop(withinMs);
-          await deps.ownership
-            .release(id, deps.sessionId, actor.state().epoch)
-            .catch((error: unknown) =>
-              deps.log.warn({ workstream: id, error: String(error) }, 'could not release a workstream'),
-            );
+          await giveUp(id, actor.state().epoch);
         }),
       );
       actors.clear();
+      await Promise.all(gates.values());
     },
   };
 }

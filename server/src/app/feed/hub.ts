@@ -12,6 +12,9 @@ export interface Hub {
   /** A workstream's row in the list has changed. */
   announce(summary: WorkstreamSummaryModel): void;
   onAnnounce(listener: (summary: WorkstreamSummaryModel) => void): () => void;
+  /** A workstream is gone; said once, and nothing of it follows. */
+  announceDeleted(workstreamId: string): void;
+  onDeleted(listener: (workstreamId: string) => void): () => void;
   /** Calls back when a workstream says how it is stored, or ends: the server's word may be another one by now. */
   onPersistence(listener: () => void): () => void;
   /** For tests and metrics: how many subscriptions there are. */
@@ -21,6 +24,7 @@ export interface Hub {
 export function createHub(): Hub {
   const byId = new Map<string, Set<Subscription>>();
   const listeners = new Set<(summary: WorkstreamSummaryModel) => void>();
+  const deletedListeners = new Set<(workstreamId: string) => void>();
   const persistenceListeners = new Set<() => void>();
   return {
     publish(id, item) {
@@ -44,11 +48,21 @@ export function createHub(): Hub {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    announceDeleted(id) {
+      for (const listener of deletedListeners) listener(id);
+    },
+    onDeleted(listener) {
+      deletedListeners.add(listener);
+      return () => deletedListeners.delete(listener);
+    },
     onPersistence(listener) {
       persistenceListeners.add(listener);
       return () => persistenceListeners.delete(listener);
     },
     size: () =>
-      [...byId.values()].reduce((sum, all) => sum + all.size, 0) + listeners.size + persistenceListeners.size,
+      [...byId.values()].reduce((sum, all) => sum + all.size, 0) +
+      listeners.size +
+      deletedListeners.size +
+      persistenceListeners.size,
   };
 }

@@ -23,14 +23,19 @@ export interface StatesDeps {
 }
 
 export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGenerator<WorkstreamStateItem> {
-  const changed = new Map<string, WorkstreamSummaryModel>();
+  /** The latest of each workstream; null: it was deleted, which nothing overtakes. */
+  const changed = new Map<string, WorkstreamSummaryModel | null>();
   let beats = 0;
   /** What the subscriber was last told of the server; null before the first word. */
   let told: string | null = null;
   let persistenceChanged = true;
   let wake = (): void => undefined;
   const leaveList = deps.hub.onAnnounce((summary) => {
-    changed.set(summary.id, summary);
+    if (changed.get(summary.id) !== null) changed.set(summary.id, summary);
+    wake();
+  });
+  const leaveDeleted = deps.hub.onDeleted((id) => {
+    changed.set(id, null);
     wake();
   });
   const leavePersistence = deps.hub.onPersistence(() => {
@@ -49,6 +54,7 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   const stop = (): void => {
     cancelBeat();
     leaveList();
+    leaveDeleted();
     leavePersistence();
     wake();
   };
@@ -68,7 +74,9 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
       } else if (!next.done) {
         const [id, workstream] = next.value;
         changed.delete(id);
-        yield { type: 'StateChanged', workstream };
+        yield workstream
+          ? { type: 'StateChanged', workstream }
+          : { type: 'WorkstreamDeleted', workstreamId: id };
       } else if (beats > 0) {
         beats = 0;
         yield { type: 'StatesHeartbeat', at: new Date(deps.clock.now()).toISOString() };

@@ -48,9 +48,29 @@ export async function runCommand(
   input: { readonly key: string; readonly workstreamId: string },
   command: Command,
 ): Promise<CommandOutcome> {
-  const loading = await deps.registry.load(input.workstreamId);
-  if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
-  return commandActor(deps, loading.actor, by, input, command);
+  return withActor(deps.registry, input.workstreamId, (actor) =>
+    commandActor(deps, actor, by, input, command),
+  );
+}
+
+/** Does something with the loaded actor, which cannot be put to rest meanwhile. */
+export async function withActor<T>(
+  registry: Registry,
+  workstreamId: string,
+  work: (actor: Actor) => Promise<T>,
+): Promise<T | { readonly type: 'refused'; readonly refusal: LoadRefusal }> {
+  for (;;) {
+    const loading = await registry.load(workstreamId);
+    if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
+    const release = loading.actor.hold();
+    // Put to rest, or ended, in the moment between: the next load has it.
+    if (!release) continue;
+    try {
+      return await work(loading.actor);
+    } finally {
+      release();
+    }
+  }
 }
 
 /** Asks a loaded actor, and waits until what it says is stored. */
@@ -70,6 +90,8 @@ export async function commandActor(
   if (place.type === 'recorded') return place.outcome;
   if (actor.persistence().status === 'CONFLICT' && command.type !== 'stop')
     return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
+  if (goesBack[command.type] && !(await readWhatWasSaid(deps, actor)))
+    return { type: 'refused', refusal: unavailable };
   const asked = actor.ask({ id: by.id, name: by.name }, place.key, command);
   if (asked.type === 'ended') return { type: 'refused', refusal: landingRefusal(asked.landing) };
   const { reply } = asked;
@@ -80,6 +102,26 @@ export async function commandActor(
   // A refusal that is to stay the answer of its key is none while it is not stored; nor is one that nobody could check.
   const holds = landing === 'durable' && (!place.key.unchecked || reply.refusal.code === 'KEY_REUSED');
   return { type: 'refused', refusal: holds ? reply.refusal : unavailable };
+}
+
+/** Those that are judged by the whole conversation. */
+const goesBack: Partial<Readonly<Record<Command['type'], true>>> = {
+  rewind: true,
+  resend: true,
+  retry: true,
+};
+
+/** False when the database does not answer in time. */
+async function readWhatWasSaid(deps: CommandDeps, actor: Actor): Promise<boolean> {
+  if (actor.state().conversationFrom === 0) return true;
+  const reading = actor.readConversation().then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof StorageUnavailableError) return false;
+      throw error;
+    },
+  );
+  return (await within(deps.clock, pendingAfterMs, reading)) === true;
 }
 
 /** The recorded answer of a command that was given before under this key; null when it was not. */
@@ -98,7 +140,7 @@ export async function doneBefore(
   return found === undefined ? { type: 'refused', refusal: unavailable } : found;
 }
 
-const commandKey = (
+export const commandKey = (
   deps: CommandDeps,
   by: Viewer,
   input: { readonly key: string; readonly workstreamId: string },
@@ -146,16 +188,18 @@ async function recordedOutcome(
   return answered ? answered.receipt && outcomeOf(answered.receipt, key) : undefined;
 }
 
-function outcomeOf({ inputHash: hash, outcome }: Receipt, key: CommandKey): CommandOutcome {
+export function outcomeOf({ inputHash: hash, outcome }: Receipt, key: CommandKey): CommandOutcome {
   if (hash !== key.inputHash) return { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) };
   return outcome['type'] === 'Rejected'
     ? { type: 'refused', refusal: outcome as unknown as CoreRefusal }
     : { type: 'accepted', acceptance: outcome as unknown as Acceptance, durability: 'DURABLE' };
 }
 
-function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | LoadRefusal {
+/** Why a command that was asked came to nothing. */
+export function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | LoadRefusal {
   switch (landing) {
     case 'ownerLost':
+    case 'unloaded':
       return { type: 'Rejected', code: 'OWNER_LOST' };
     case 'gone':
       return refuse({ code: 'WORKSTREAM_NOT_FOUND' });
@@ -167,7 +211,7 @@ function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | Loa
 }
 
 /** What the promise gives, or null when it takes longer. */
-async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | null> {
+export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | null> {
   let cancel = (): void => undefined;
   const late = new Promise<null>((resolve) => {
     cancel = clock.after(ms, () => resolve(null));

@@ -28,6 +28,7 @@ import type {
   WithdrawQueuedMessageOutcome,
 } from 'schema/services';
 import type { Command } from '../../core/inputs.ts';
+import { maxTitle } from '../../core/workstream/lifecycle.ts';
 import type { Catalog } from '../../ports/catalog.ts';
 import { refusalView } from '../views/refusals.ts';
 import { runCommand, type CommandDeps, type CommandOutcome } from './command.ts';
@@ -94,8 +95,20 @@ export const configureWorkstream = (
   deps: CommandDeps,
   by: Viewer,
   input: ConfigureWorkstream,
-): Promise<ConfigureWorkstreamOutcome> =>
-  answer(deps, by, input, { type: 'configure', approvalMode: input.approvalMode });
+): Promise<ConfigureWorkstreamOutcome> => {
+  const { approvalMode } = input;
+  const title = input.title === null ? null : input.title.trim();
+  const problem = title === null ? null : titleProblem(title);
+  return problem !== null
+    ? Promise.resolve(invalid('title', problem))
+    : answer(deps, by, input, { type: 'configure', title, approvalMode });
+};
+
+/** What is wrong with the name of a workstream, or null. */
+export function titleProblem(title: string): string | null {
+  if (isBlank(title)) return 'A title needs something that can be seen.';
+  return title.length > maxTitle ? `A title may have at most ${maxTitle} characters.` : null;
+}
 
 export const resumeQueue = (deps: CommandDeps, by: Viewer, input: ResumeQueue): Promise<ResumeQueueOutcome> =>
   answer(deps, by, input, { type: 'resumeQueue' });
@@ -139,7 +152,7 @@ const view = (outcome: CommandOutcome): unknown =>
     ? { ...outcome.acceptance, durability: outcome.durability }
     : refusalView(outcome.refusal);
 
-const invalid = (field: string, problem: string) =>
+export const invalid = (field: string, problem: string) =>
   refusalView<'INVALID_INPUT'>({ type: 'Rejected', code: 'INVALID_INPUT', field, problem } as const);
 
 /** The command's answer, if the text can be sent at all. */

@@ -3,6 +3,7 @@
  * before publish rolls back exactly this reservation, and nobody has seen it.
  */
 import type { Viewer } from 'schema/model';
+import type { InvalidInput, KeyReused, ShuttingDown, StorageUnavailable } from 'schema/outcome';
 import type { CreateWorkstream, CreateWorkstreamOutcome } from 'schema/services';
 import {
   applyEntries,
@@ -27,9 +28,7 @@ import type { Hub } from '../feed/hub.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { inputHash } from './command.ts';
-
-/** Longest title, UTF-16 code units. */
-const maxTitle = 200;
+import { invalid, titleProblem } from './commands.ts';
 
 export interface CreateDeps {
   readonly reservations: Reservations;
@@ -42,6 +41,8 @@ export interface CreateDeps {
   readonly secrets: Secrets;
   readonly log: Log;
   readonly sessionId: string;
+  /** Ids of the reservations that this process is about to publish or to roll back: not for the reaper. */
+  readonly reserving: Set<string>;
   /** True once the server is stopping. */
   readonly isStopping: () => boolean;
 }
@@ -51,13 +52,64 @@ export async function createWorkstream(
   by: Viewer,
   input: CreateWorkstream,
 ): Promise<CreateWorkstreamOutcome> {
-  if (deps.isStopping()) return refusalView({ type: 'Rejected', code: 'SHUTTING_DOWN' });
+  const title = input.title === null || isBlank(input.title) ? null : input.title.trim();
   const model = chooseModel(deps.model, input.model);
-  const problem = titleProblem(input.title) ?? model.problem;
-  if (problem) return invalid(problem.field, problem.text);
-  const key = { scope: by.id, key: input.key, inputHash: inputHash(deps.secrets, 'create', { ...input }) };
+  const problem = title === null ? null : titleProblem(title);
+  return bringIntoBeing<never>(deps, by, 'create', input, async (id) => {
+    if (problem !== null) return invalid('title', problem);
+    if (model.type === 'unknown') return invalid('model', model.problem);
+    const workspace = await deps.workspaces.choose(id, input.workspace);
+    if (workspace.type === 'refused') return invalid('workspace', workspace.problem);
+    return {
+      type: 'prepared',
+      bodies: [
+        { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: author(by) },
+        {
+          kind: 'CONFIGURATION',
+          configuration: {
+            title: title ?? 'New workstream',
+            titleSource: title === null ? 'DEFAULT' : 'PERSON',
+            model: model.alias,
+            workspace: workspace.path,
+            approvalMode: input.approvalMode ?? 'ASK',
+            approvalModeBy: author(by),
+          },
+        },
+      ],
+    };
+  });
+}
+
+export const author = ({ id, name }: Viewer) => ({ id, name });
+
+/** The first entries of a workstream; one that is a copy keeps the time it has. */
+export type Prepared = {
+  readonly type: 'prepared';
+  readonly bodies: readonly (EntryBody & { readonly at?: string })[];
+};
+
+type Outcome =
+  | { readonly type: 'Accepted'; readonly durability: 'DURABLE'; readonly workstreamId: string }
+  | InvalidInput
+  | KeyReused
+  | ShuttingDown
+  | StorageUnavailable;
+
+/**
+ * A new workstream under a key of the principal, with what `prepare` gives it; or why not. `prepare` is asked with the
+ * new id only when the key is new.
+ */
+export async function bringIntoBeing<Refusal extends { readonly type: 'Rejected' }>(
+  deps: CreateDeps,
+  by: Viewer,
+  name: string,
+  input: { readonly key: string },
+  prepare: (id: string) => Promise<Prepared | InvalidInput | Refusal>,
+): Promise<Outcome | Refusal> {
+  if (deps.isStopping()) return refusalView<'SHUTTING_DOWN'>({ type: 'Rejected', code: 'SHUTTING_DOWN' });
+  const key = { scope: by.id, key: input.key, inputHash: inputHash(deps.secrets, name, { ...input }) };
   try {
-    return (await repeated(deps, key)) ?? (await reserveAndPublish(deps, by, key, input, model.alias));
+    return (await repeated(deps, key)) ?? (await reserveAndPublish(deps, key, prepare));
   } catch (error) {
     if (error instanceof StorageUnavailableError) return storageUnavailable;
     throw error;
@@ -67,10 +119,11 @@ export async function createWorkstream(
 type Key = Omit<Receipt, 'outcome'>;
 
 /** The recorded answer, when this key was used before. */
-async function repeated(deps: CreateDeps, key: Key): Promise<CreateWorkstreamOutcome | null> {
+async function repeated(deps: CreateDeps, key: Key): Promise<Outcome | null> {
   const receipt = await deps.journal.findReceipt(key.scope, key.key);
   if (!receipt) return null;
-  if (receipt.inputHash !== key.inputHash) return refusalView({ type: 'Rejected', code: 'KEY_REUSED' });
+  if (receipt.inputHash !== key.inputHash)
+    return refusalView<'KEY_REUSED'>({ type: 'Rejected', code: 'KEY_REUSED' });
   return {
     type: 'Accepted',
     durability: 'DURABLE',
@@ -78,69 +131,60 @@ async function repeated(deps: CreateDeps, key: Key): Promise<CreateWorkstreamOut
   };
 }
 
-async function reserveAndPublish(
+async function reserveAndPublish<Refusal extends { readonly type: 'Rejected' }>(
   deps: CreateDeps,
-  by: Viewer,
   key: Key,
-  input: CreateWorkstream,
-  alias: string,
-): Promise<CreateWorkstreamOutcome> {
+  prepare: (id: string) => Promise<Prepared | InvalidInput | Refusal>,
+): Promise<Outcome | Refusal> {
   const id = deps.ids.random128();
   const incarnation = deps.ids.random128();
-  await deps.reservations.reserve({ id, incarnation, sessionId: deps.sessionId });
   let published = false;
+  deps.reserving.add(id);
   try {
-    const workspace = await deps.workspaces.choose(id, input.workspace);
-    if (workspace.type === 'refused') return invalid('workspace', workspace.problem);
-    const configuration = {
-      title: input.title === null || isBlank(input.title) ? 'New workstream' : input.title.trim(),
-      model: alias,
-      workspace: workspace.path,
-      approvalMode: input.approvalMode ?? 'ASK',
-      approvalModeBy: { id: by.id, name: by.name },
-    };
-    const batch = firstBatch(deps, { id, incarnation }, configuration, key);
+    await deps.reservations.reserve({ id, incarnation, sessionId: deps.sessionId });
+    const prepared = await prepare(id);
+    if (prepared.type === 'Rejected') return prepared;
+    const batch = firstBatch(deps, { id, incarnation }, prepared.bodies, key);
     const outcome = await deps.reservations.publish(batch);
     published = outcome.type === 'published';
     if (outcome.type === 'duplicate') return (await repeated(deps, key)) ?? storageUnavailable;
     if (outcome.type === 'gone') return storageUnavailable;
-    const createdAt = batch.projection.updatedAt!;
+    const createdAt = new Date(deps.clock.now()).toISOString();
     deps.hub.announce(summaryOf({ id, projection: batch.projection, createdAt, persistence: 'HEALTHY' }));
     return { type: 'Accepted', durability: 'DURABLE', workstreamId: id };
   } finally {
-    if (!published) {
-      await deps.workspaces.abandon(id);
-      await deps.reservations
-        .rollback(id, incarnation)
-        // What could not be rolled back stays hidden, and the reaper takes it.
-        .catch((error: unknown) =>
-          deps.log.warn({ workstream: id, error: String(error) }, 'a reservation was left behind'),
-        );
-    }
+    if (!published) await rollBack(deps, id, incarnation);
+    deps.reserving.delete(id);
   }
+}
+
+async function rollBack(deps: CreateDeps, id: string, incarnation: string): Promise<void> {
+  await deps.workspaces.abandon(id);
+  await deps.reservations
+    .rollback(id, incarnation)
+    // What could not be rolled back stays hidden, and the reaper takes it.
+    .catch((error: unknown) =>
+      deps.log.warn({ workstream: id, error: String(error) }, 'a reservation was left behind'),
+    );
 }
 
 function firstBatch(
   deps: CreateDeps,
   who: { readonly id: string; readonly incarnation: string },
-  configuration: Extract<EntryBody, { kind: 'CONFIGURATION' }>['configuration'],
+  bodies: Prepared['bodies'],
   key: Key,
 ): Batch {
-  const at = new Date(deps.clock.now()).toISOString();
+  const now = new Date(deps.clock.now()).toISOString();
   const seed = deps.ids.random128();
-  const bodies: readonly EntryBody[] = [
-    { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
-    { kind: 'CONFIGURATION', configuration: storable(configuration) },
-  ];
-  const entries = bodies.map((body, i): Entry => ({
-    ...body,
-    id: `${seed}-${i}`,
+  const entries = bodies.map(({ at, ...body }, i): Entry => ({
+    ...storable(body),
+    id: `${seed}-${i.toString(36)}`,
     revision: i + 1,
     epoch: 0,
     generation: 0,
     lane: null,
     turnId: null,
-    at,
+    at: at ?? now,
   }));
   const projection = applyEntries(emptyProjection, entries);
   return {
@@ -155,29 +199,18 @@ function firstBatch(
   };
 }
 
-type Problem = { readonly field: string; readonly text: string };
-
-const titleProblem = (title: string | null): Problem | null =>
-  title !== null && title.length > maxTitle
-    ? { field: 'title', text: `A title may have at most ${maxTitle} characters.` }
-    : null;
-
 function chooseModel(
   model: Model,
   asked: string | null,
-): { readonly alias: string; readonly problem: Problem | null } {
+):
+  | { readonly type: 'chosen'; readonly alias: string }
+  | { readonly type: 'unknown'; readonly problem: string } {
   const all = model.list();
   const chosen = all.find((m) => (asked === null ? m.isDefault : m.alias === asked));
   return chosen
-    ? { alias: chosen.alias, problem: null }
+    ? { type: 'chosen', alias: chosen.alias }
     : {
-        alias: '',
-        problem: {
-          field: 'model',
-          text: `There is no model named ${quote(asked ?? '(default)')}. Choose one of: ${all.map((m) => m.alias).join(', ')}.`,
-        },
+        type: 'unknown',
+        problem: `There is no model named ${quote(asked ?? '(default)')}. Choose one of: ${all.map((m) => m.alias).join(', ')}.`,
       };
 }
-
-const invalid = (field: string, problem: string) =>
-  refusalView<'INVALID_INPUT'>({ type: 'Rejected', code: 'INVALID_INPUT', field, problem } as const);

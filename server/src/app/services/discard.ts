@@ -5,7 +5,8 @@
 import type { Viewer } from 'schema/model';
 import type { DiscardUnsaved, DiscardUnsavedOutcome } from 'schema/services';
 import { refusalView } from '../views/refusals.ts';
-import { commandActor, doneBefore, type CommandDeps, type CommandOutcome } from './command.ts';
+import type { Actor } from '../actor/actor.ts';
+import { commandActor, doneBefore, withActor, type CommandDeps, type CommandOutcome } from './command.ts';
 
 export async function discardUnsaved(
   deps: CommandDeps,
@@ -14,18 +15,26 @@ export async function discardUnsaved(
 ): Promise<DiscardUnsavedOutcome> {
   const { registry } = deps;
   const { workstreamId } = input;
-  const loading = await registry.load(workstreamId);
-  if (loading.type === 'Rejected') return refusalView(loading);
-  const { actor } = loading;
+  return view(await withActor(registry, workstreamId, (actor) => discardOf(deps, actor, by, input)));
+}
+
+async function discardOf(
+  deps: CommandDeps,
+  actor: Actor,
+  by: Viewer,
+  input: DiscardUnsaved,
+): Promise<CommandOutcome> {
+  const { registry } = deps;
+  const { workstreamId } = input;
   const done = await doneBefore(deps, actor, by, input, 'noteDiscarded');
-  if (done) return view(done);
+  if (done) return done;
   // Of two that discard at once, one does; the other finds a workstream that is well.
   if (actor.persistence().status !== 'CONFLICT' || registry.peek(workstreamId) !== actor)
-    return refusalView({ type: 'Rejected', code: 'NOTHING_TO_DISCARD' });
+    return { type: 'refused', refusal: { type: 'Rejected', code: 'NOTHING_TO_DISCARD' } };
   const entries = actor.state().pending.length;
   const again = await registry.discard(workstreamId);
-  if (again.type === 'Rejected') return refusalView(again);
-  return view(await commandActor(deps, again.actor, by, input, { type: 'noteDiscarded', entries }));
+  if (again.type === 'Rejected') return { type: 'refused', refusal: again };
+  return commandActor(deps, again.actor, by, input, { type: 'noteDiscarded', entries });
 }
 
 const view = (outcome: CommandOutcome): DiscardUnsavedOutcome =>

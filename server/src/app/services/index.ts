@@ -22,13 +22,15 @@ import {
   stopTurn,
   withdrawQueuedMessage,
 } from './commands.ts';
-import { createWorkstream, type CreateDeps } from './create.ts';
+import { createWorkstream } from './create.ts';
 import { discardUnsaved } from './discard.ts';
+import { forkWorkstream, type ForkDeps } from './fork.ts';
+import { createLifecycle, type LifecycleDeps } from './lifecycle.ts';
 import { historyPage } from './history.ts';
 import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 
-export interface ServicesDeps extends FeedDeps, CreateDeps {
+export interface ServicesDeps extends FeedDeps, ForkDeps, LifecycleDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;
@@ -37,6 +39,7 @@ export interface ServicesDeps extends FeedDeps, CreateDeps {
 
 export function createServices(deps: ServicesDeps): Services {
   const { registry, catalog, tokens } = deps;
+  const lifecycle = createLifecycle(deps);
   return {
     workstreams: {
       async get(id) {
@@ -45,14 +48,18 @@ export function createServices(deps: ServicesDeps): Services {
         const actor = registry.peek(id);
         return actor ? loadedModel(actor.state(), row, actor.persistence()) : storedModel(row);
       },
-      async list(range) {
-        const page = await catalog.list(range);
+      async list(range, { lifecycle }) {
+        const page = await catalog.list(range, lifecycle);
         return { ...page, items: page.items.map((row) => current(registry, row)) };
       },
       states: (signal) => states(deps, signal),
       create: (by, input) => createWorkstream(deps, by, input),
       configure: (by, input) => configureWorkstream(deps, by, input),
       discardUnsaved: (by, input) => discardUnsaved(deps, by, input),
+      close: (by, input) => lifecycle.close(by, input),
+      open: (by, input) => lifecycle.open(by, input),
+      delete: (by, input) => lifecycle.delete(by, input),
+      fork: (by, input) => forkWorkstream(deps, by, input),
     },
     history: { page: (id, range) => historyPage(deps, id, range) },
     search: { find: (asked) => findEntries(deps, asked) },

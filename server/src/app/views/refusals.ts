@@ -16,6 +16,7 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   KEY_REUSED: () => 'This key was used before with another input. Make a new key for each intent.',
   WORKSTREAM_NOT_FOUND: () => 'There is no such workstream. It may have been deleted; reload the list.',
   WORKSTREAM_CLOSED: () => 'This workstream is closed. Open it first.',
+  CLOSING: () => 'This workstream is being closed or deleted. Look at it again in a moment.',
   QUEUE_FULL: ({ capacity }) =>
     `The queue is full: at most ${capacity} messages and 2 million characters can wait. Wait for the turn to take them, or stop it.`,
   STALE_TURN: ({ currentTurnId }) =>
@@ -47,6 +48,12 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
     'The database refused to store what this workstream did last, so it takes no more commands. Discard what could not be stored, then try again.',
   DISCARDED: () =>
     'Somebody discarded what could not be stored, and this with it, before it was stored. Try again with the same key.',
+  AT_CAPACITY: ({ capacity }) =>
+    `As many workstreams are at work as this server may have at once (${capacity}). Try again when one has come to rest, or stop one.`,
+  JOURNAL_UNSETTLED: ({ turnStopped }) =>
+    turnStopped
+      ? 'The database did not store the end of this workstream in time, so it stays open; its turn was stopped. Try again when the database answers.'
+      : 'The database has not stored everything this workstream did, so it was not closed and goes on. Try again when the database answers.',
   NOTHING_TO_DISCARD: () => 'Nothing was refused by the database, so there is nothing to discard. Go on.',
 };
 
@@ -59,6 +66,8 @@ const isRetryableHere: Readonly<Record<Exclude<Code, CoreRefusal['code']>, boole
   STORAGE_UNAVAILABLE: true,
   UNSAVED_CONFLICT: true,
   DISCARDED: true,
+  AT_CAPACITY: true,
+  JOURNAL_UNSETTLED: true,
   NOTHING_TO_DISCARD: true,
 };
 const retryable: Readonly<Record<Code, boolean>> = { ...isRetryableHere, ...isRetryable };

@@ -25,6 +25,7 @@ export const summaryOf = (w: {
   title: w.projection.configuration.title,
   state: stateOf(w.projection),
   stopping: isStopping(w.projection),
+  lifecycle: w.projection.lifecycle === 'CLOSED' ? 'CLOSED' : 'OPEN',
   model: w.projection.configuration.model,
   revision: w.projection.revision,
   persistence: w.persistence,

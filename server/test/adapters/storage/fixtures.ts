@@ -65,6 +65,7 @@ export const after = (made: Made, batch: Batch): Made => ({ ...made, projection:
 
 export const configuration: Configuration = {
   title: '',
+  titleSource: 'PERSON',
   model: 'demo',
   workspace: '/tmp/w',
   approvalMode: 'ASK',
@@ -83,7 +84,7 @@ export const queued = (text: string, more: Partial<QueuedMessage> = {}): QueuedM
 });
 
 export const birth = (title: string): readonly EntryBody[] => [
-  { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
+  { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada },
   { kind: 'CONFIGURATION', configuration: { ...configuration, title } },
 ];
 

@@ -118,11 +118,14 @@ describe('A commit', () => {
 
   it('never overwrites CLOSED by a late batch, but takes the one that opens it (D-23)', async () => {
     const opened = await open();
-    const closed = await commit(opened, batchOf(opened, [{ kind: 'LIFECYCLE', lifecycle: 'CLOSED' }]));
+    const closed = await commit(
+      opened,
+      batchOf(opened, [{ kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada }]),
+    );
     const before = await everything(closed.id);
     expect(await storage.journal.commit(batchOf(closed, [message('late')]))).toEqual({ type: 'fenced' });
     expect(await everything(closed.id)).toEqual(before);
-    await commit(closed, batchOf(closed, [{ kind: 'LIFECYCLE', lifecycle: 'OPEN' }]));
+    await commit(closed, batchOf(closed, [{ kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada }]));
     expect((await storage.catalog.get(closed.id))?.projection.lifecycle).toBe('OPEN');
   });
 

@@ -77,7 +77,7 @@ describe('Opening a database', () => {
       { kind: 'QUEUE', payload: { queue: { items: [], held: false } } },
       { kind: 'USER', payload: { text: 'hi', author: ada, source: 'MESSAGE' } },
     ];
-    const { superseded: _, ...fold } = emptyProjection;
+    const { superseded: _, origin: _origin, ...fold } = emptyProjection;
     const projections = [
       { ...fold, ...old, queue: { items: old.items, held: true }, items: undefined },
       { ...fold, configuration: old.configuration, lifecycle: 'OPEN', revision: entries.length },
@@ -108,7 +108,7 @@ describe('Opening a database', () => {
 
     const storage = await database.openStorage();
     const nobody = { approvalMode: 'ASK', approvalModeBy: { id: '', name: '' } };
-    const configuration = { ...old.configuration, ...nobody };
+    const configuration = { ...old.configuration, ...nobody, titleSource: 'PERSON' };
     const items = old.items.map((item) => ({ ...item, delivery: 'QUEUE', turnId: null }));
     const folds = await Promise.all(['w0', 'w1'].map((id) => storage.catalog.get(id)));
     expect(folds.map((row) => row?.projection)).toEqual([
@@ -119,7 +119,7 @@ describe('Opening a database', () => {
     const place = { epoch: 1, generation: 1, lane: null, turnId: null, at };
     expect(read).toEqual(
       [
-        { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
+        { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: null },
         { kind: 'CONFIGURATION', configuration },
         { kind: 'QUEUE', queue: { items, held: true } },
         { kind: 'QUEUE', queue: { items: [], held: false } },

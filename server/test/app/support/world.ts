@@ -7,10 +7,11 @@ import { applyItem, viewOf, type FeedItem, type View } from 'schema/projection';
 import type { FeedEvent, Viewer } from 'schema/model';
 import type { Services } from 'schema/services';
 import { systemSecrets } from '../../../src/adapters/random/index.ts';
-import { createRegistry, type Registry } from '../../../src/app/actor/registry.ts';
+import { createRegistry, type Registry, type RegistryLimits } from '../../../src/app/actor/registry.ts';
 import type { Actor } from '../../../src/app/actor/actor.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
+import { sweep } from '../../../src/app/rounds/sweeps.ts';
 import { createServices } from '../../../src/app/services/index.ts';
 import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
 import type { Command } from '../../../src/core/inputs.ts';
@@ -43,6 +44,8 @@ export interface World {
   readonly tokens: Tokens;
   readonly log: readonly LogLine[];
   readonly sessionId: string;
+  /** One look of the round that deletes what came to nothing. */
+  sweep(retentionDays?: number | null): Promise<void>;
   /** Calls whose processes were ended because a dead server had left them. */
   readonly leftovers: readonly string[];
   /** What the next `endLeftovers` does instead. */
@@ -70,6 +73,7 @@ export async function createWorld(
     readonly workspaces?: Workspaces;
     readonly ids?: Ids;
     readonly random?: () => number;
+    readonly limits?: RegistryLimits;
     readonly isStopping?: () => boolean;
   } = {},
 ): Promise<World> {
@@ -99,7 +103,8 @@ export async function createWorld(
       return callIds;
     },
   };
-  const { journal, ownership, catalog, reservations } = storage;
+  const { journal, ownership, catalog, reservations, removal } = storage;
+  const reserving = new Set<string>();
   const registry = createRegistry({
     clock,
     ids,
@@ -113,13 +118,15 @@ export async function createWorld(
     ownership,
     sessionId,
     random: options.random ?? (() => 0.5),
+    ...(options.limits && { limits: options.limits }),
   });
   const secrets = systemSecrets;
   const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock });
   const workspaces = options.workspaces ?? {
     roots: ['/work'],
     choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/folders/${id}` }),
-    abandon: () => Promise.resolve(),
+    abandon: () => Promise.resolve(null),
+    own: () => Promise.resolve(null),
   };
   const services = createServices({
     clock,
@@ -135,13 +142,19 @@ export async function createWorld(
     journal,
     catalog,
     reservations,
+    removal,
+    reserving,
     search: storage.search,
     sessionId,
     isStopping: options.isStopping ?? (() => false),
     serverInfo: () => Promise.reject(new Error('not asked here')),
   });
 
+  const sweepOnce = (retentionDays: number | null = null): Promise<void> =>
+    sweep({ removal, registry, reserving, workspaces, clock, log, sessionId, retentionDays });
+
   const world: World = {
+    sweep: sweepOnce,
     clock,
     storage,
     model,

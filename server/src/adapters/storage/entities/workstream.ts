@@ -37,6 +37,11 @@ const schema = defineEntity({
       name: 'workstream_listing',
       expression: `create index "workstream_listing" on "workstream" ("created_at" desc, "id" desc) where lifecycle <> 'CREATING'`,
     },
+    // For one lifecycle alone: a page of it, reservations and closed ones that are old.
+    {
+      name: 'workstream_lifecycle_listing',
+      expression: `create index "workstream_lifecycle_listing" on "workstream" ("lifecycle", "created_at" desc, "id" desc)`,
+    },
     { properties: ['ownerSession'] },
   ],
   checks: [{ name: 'workstream_lifecycle_known', expression: `lifecycle in ('CREATING', 'OPEN', 'CLOSED')` }],

@@ -1,0 +1,128 @@
+/**
+ * Owns: going on from a place of another workstream in a new one (D-20): its conversation up to there, as it was told
+ * then, with ids of its own. Turns, questions, the queue and keys of commands are not copied; the source is not changed.
+ *
+ * Invariants: a declared call is copied with its result or not at all, nor what came after it (I38); nothing runs in a
+ * fork, and nothing is trusted in it, before somebody says so there.
+ */
+import type { Viewer } from 'schema/model';
+import type { InvalidInput, WorkstreamNotFound } from 'schema/outcome';
+import type { ForkWorkstream, ForkWorkstreamOutcome } from 'schema/services';
+import {
+  applyEntry,
+  emptyProjection,
+  isBlank,
+  type Entry,
+  type EntryBody,
+  type EntryOf,
+  type Span,
+} from 'schema/projection';
+import { maxTitle } from '../../core/workstream/lifecycle.ts';
+import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
+import { refusalView } from '../views/refusals.ts';
+import { invalid, titleProblem } from './commands.ts';
+import { author, bringIntoBeing, type CreateDeps, type Prepared } from './create.ts';
+
+export interface ForkDeps extends CreateDeps {
+  readonly catalog: Catalog;
+}
+
+export async function forkWorkstream(
+  deps: ForkDeps,
+  by: Viewer,
+  input: ForkWorkstream,
+): Promise<ForkWorkstreamOutcome> {
+  const title = input.title === null || isBlank(input.title) ? null : input.title.trim();
+  const problem = title === null ? null : titleProblem(title);
+  if (problem !== null) return invalid('title', problem);
+  return bringIntoBeing(deps, by, 'fork', input, (id) => prepareFork(deps, by, input, title, id));
+}
+
+async function prepareFork(
+  deps: ForkDeps,
+  by: Viewer,
+  input: ForkWorkstream,
+  title: string | null,
+  id: string,
+): Promise<Prepared | InvalidInput | WorkstreamNotFound> {
+  const source = await deps.catalog.get(input.workstreamId);
+  if (!source) return notFound;
+  const revision = input.revision ?? source.revision;
+  if (!Number.isSafeInteger(revision) || revision < 1 || revision > source.revision)
+    return invalid('revision', `Choose an entry that is stored: 1 to ${source.revision}.`);
+  const { configuration } = source.projection;
+  let { workspace } = configuration;
+  if (input.workspace !== null) {
+    const chosen = await deps.workspaces.choose(id, input.workspace);
+    if (chosen.type === 'refused') return invalid('workspace', chosen.problem);
+    workspace = chosen.path;
+  }
+  const copied = await conversationAt(deps, source, revision);
+  // What was read is whole only if it was still there afterwards: entries are never changed, but deleted with the rest.
+  if ((await deps.catalog.get(source.id))?.incarnation !== source.incarnation) return notFound;
+  const models = deps.model.list();
+  const model = models.find((m) => m.alias === configuration.model) ?? models.find((m) => m.isDefault);
+  return {
+    type: 'prepared',
+    bodies: [
+      { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: author(by) },
+      {
+        kind: 'CONFIGURATION',
+        configuration: {
+          title: title ?? `Fork of ${configuration.title}`.slice(0, maxTitle),
+          titleSource: title === null ? 'GENERATED' : 'PERSON',
+          model: model?.alias ?? configuration.model,
+          workspace,
+          // Trust was given to the source, by somebody who may be another.
+          approvalMode: 'ASK',
+          approvalModeBy: author(by),
+        },
+      },
+      { kind: 'FORK', origin: { workstreamId: source.id, title: configuration.title, revision } },
+      ...withOwnIds(copied, deps.ids.random128()),
+    ],
+  };
+}
+
+/** What the model would have been told at that place. */
+async function conversationAt(
+  { journal }: ForkDeps,
+  source: WorkstreamRow,
+  revision: number,
+): Promise<readonly Entry[]> {
+  const rewinds = await journal.rewinds(source.id, revision);
+  const told = await journal.conversation(source.id, { through: revision, superseded: spansOf(rewinds) });
+  return told.slice(0, wholeBatches(told));
+}
+
+/** What these rewinds took back, by the one fold. */
+const spansOf = (rewinds: readonly EntryOf<'REWIND'>[]): readonly Span[] =>
+  rewinds.reduce((p, entry) => applyEntry({ ...p, revision: entry.revision - 1 }, entry), emptyProjection)
+    .superseded;
+
+/** How many entries there are before the first batch that lacks a result. */
+function wholeBatches(told: readonly Entry[]): number {
+  const answered = new Set(told.flatMap((entry) => (entry.kind === 'TOOL' ? [entry.callId] : [])));
+  const open = told.findIndex(
+    (entry) => entry.kind === 'ASSISTANT' && entry.calls.some((call) => !answered.has(call.callId)),
+  );
+  return open === -1 ? told.length : open;
+}
+
+/** The entries without their places, the calls in them under ids of this workstream. */
+function withOwnIds(told: readonly Entry[], seed: string): Prepared['bodies'] {
+  const callIds = new Map<string, string>();
+  const own = (callId: string): string => {
+    const known = callIds.get(callId) ?? `${seed}-${callIds.size.toString(36)}`;
+    callIds.set(callId, known);
+    return known;
+  };
+  return told.map(({ id: _, revision: _r, epoch: _e, generation: _g, lane: _l, turnId: _t, ...entry }) => {
+    const body: EntryBody & { readonly at: string } = entry;
+    if (body.kind === 'ASSISTANT')
+      return { ...body, calls: body.calls.map((call) => ({ ...call, callId: own(call.callId) })) };
+    return body.kind === 'TOOL' ? { ...body, callId: own(body.callId) } : body;
+  });
+}
+
+const notFound = refusalView<'WORKSTREAM_NOT_FOUND'>({ type: 'Rejected', code: 'WORKSTREAM_NOT_FOUND' });

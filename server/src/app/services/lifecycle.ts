@@ -1,0 +1,294 @@
+/**
+ * Owns: closing, opening and deleting a workstream: the order of their parts (D-23, D-25). Close and delete are the two
+ * commands that wait for Stop.
+ *
+ * Invariants: one of them at a time per workstream; nothing is stopped before it is known that the database stores;
+ * whatever cannot be brought to its end leaves the workstream open; what is deleted is deleted by incarnation, announced
+ * once, and whether that happened is read, never guessed.
+ */
+import type { Viewer } from 'schema/model';
+import type {
+  CloseWorkstream,
+  CloseWorkstreamOutcome,
+  DeleteWorkstream,
+  DeleteWorkstreamOutcome,
+  OpenWorkstream,
+  OpenWorkstreamOutcome,
+} from 'schema/services';
+import { liveTurn } from 'schema/projection';
+import type { Command, CommandKey } from '../../core/inputs.ts';
+import { refuse } from '../../core/refusals.ts';
+import type { State } from '../../core/workstream/state.ts';
+import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Removal } from '../../ports/removal.ts';
+import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import type { Workspaces } from '../../ports/workspaces.ts';
+import type { Actor } from '../actor/actor.ts';
+import type { LoadRefusal } from '../actor/registry.ts';
+import { refusalView } from '../views/refusals.ts';
+import {
+  commandActor,
+  doneBefore,
+  inputHash,
+  landingRefusal,
+  runCommand,
+  withActor,
+  within,
+  type CommandDeps,
+  type CommandOutcome,
+} from './command.ts';
+
+/** How long what was accepted, and then what ends it, may take to be stored, milliseconds (D-23). */
+const settleMs = 2_000;
+/** How long a turn may take to stop before it is forced, milliseconds: a little more than its own term (D-65). */
+const stopMs = 10_500;
+/** When to look again whether something was deleted, milliseconds: the first time, doubling, and at most. */
+const firstLookMs = 1_000;
+const lastLookMs = 60_000;
+
+export interface LifecycleDeps extends CommandDeps {
+  readonly catalog: Catalog;
+  readonly removal: Removal;
+  readonly workspaces: Workspaces;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly sessionId: string;
+  readonly isStopping: () => boolean;
+}
+
+export interface Lifecycle {
+  close(by: Viewer, input: CloseWorkstream): Promise<CloseWorkstreamOutcome>;
+  open(by: Viewer, input: OpenWorkstream): Promise<OpenWorkstreamOutcome>;
+  delete(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome>;
+}
+
+type Refused = Extract<CommandOutcome, { type: 'refused' }>;
+
+export function createLifecycle(deps: LifecycleDeps): Lifecycle {
+  const { registry, removal, journal, clock } = deps;
+  /** The last of those that close or delete a workstream. */
+  const lines = new Map<string, Promise<unknown>>();
+  /** Deletions of which nobody knows yet whether they happened. */
+  const unresolved = new Map<string, { readonly incarnation: string; readonly actor: Actor | null }>();
+
+  /** One at a time per workstream, in order. */
+  async function inLine<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const turn = (lines.get(id) ?? Promise.resolve()).then(work, work);
+    lines.set(id, turn);
+    try {
+      return await turn;
+    } finally {
+      if (lines.get(id) === turn) lines.delete(id);
+    }
+  }
+
+  async function close(by: Viewer, input: CloseWorkstream): Promise<CommandOutcome> {
+    const outcome = await withActor(registry, input.workstreamId, async (actor): Promise<CommandOutcome> => {
+      const done = await doneBefore(deps, actor, by, input, 'close');
+      if (done) return done;
+      const refused = await bringToClosed(by, input.workstreamId, actor);
+      // Closed, whoever did it: what is left is to say so under this key.
+      return refused ?? commandActor(deps, actor, by, input, { type: 'close' });
+    });
+    // Nothing is under way in it any more.
+    if (registry.peek(input.workstreamId)?.state().durable.lifecycle === 'CLOSED')
+      registry.unload(input.workstreamId);
+    return outcome;
+  }
+
+  /** Null once CLOSED is stored; else why not, and then the workstream is open. */
+  async function bringToClosed(by: Viewer, id: string, actor: Actor): Promise<Refused | null> {
+    if (actor.state().projection.lifecycle === 'CLOSED') return null;
+    if (actor.persistence().status === 'CONFLICT')
+      return refused({ type: 'Rejected', code: 'UNSAVED_CONFLICT' });
+    if (!(await stored(actor))) return ending(actor) ?? unsettled(false);
+    const turnStopped = liveTurn(actor.state().projection) !== null;
+    actor.shut(true);
+    await stopTurn(by, id, actor);
+    if (!(await stored(actor))) {
+      actor.shut(false);
+      return ending(actor) ?? unsettled(turnStopped);
+    }
+    // Under a key of its own: the one that asked must not answer "closed" if this is taken back.
+    const closing = ask(by, id, actor, { type: 'close' });
+    if (closing.type === 'ended') return refused(landingRefusal(closing.landing));
+    const landing = await within(clock, settleMs, closing.landed);
+    actor.shut(false);
+    if (landing === 'durable') return null;
+    if (landing !== null) return refused(landingRefusal(landing));
+    // It was announced as closed, so that it is open has to be announced too (D-8).
+    ask(by, id, actor, { type: 'open' });
+    return unsettled(turnStopped);
+  }
+
+  /** Waits until the turn that was told to stop has settled; forces it when that takes too long. */
+  async function stopTurn(by: Viewer, id: string, actor: Actor): Promise<void> {
+    const rests = (state: State): boolean => liveTurn(state.projection) === null;
+    if (await actor.until(rests, stopMs)) return;
+    ask(by, id, actor, { type: 'stop', turnId: null, force: true });
+  }
+
+  /** True once all that was accepted until now is stored. */
+  const stored = (actor: Actor): Promise<boolean> => {
+    const { batches } = actor.state();
+    return actor.until((state) => state.durableBatches >= batches, settleMs);
+  };
+
+  function ask(by: Viewer, id: string, actor: Actor, command: Command) {
+    const hash = inputHash(deps.secrets, command.type, {});
+    const key: CommandKey = { scope: `${by.id}/${id}`, key: `own-${deps.ids.random128()}`, inputHash: hash };
+    return actor.ask({ id: by.id, name: by.name }, key, command);
+  }
+
+  async function remove(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome> {
+    if (deps.isStopping()) return view(refused({ type: 'Rejected', code: 'SHUTTING_DOWN' }));
+    const { workstreamId: id } = input;
+    const key = { scope: by.id, key: input.key, inputHash: inputHash(deps.secrets, 'delete', { ...input }) };
+    try {
+      // What an earlier one left open is settled first: it may have been this very deletion.
+      if (unresolved.has(id)) await resolve(id);
+      const done = await deletedBefore(id, key);
+      if (done) return done;
+      return await registry.alone(id, async () => {
+        const row = await deps.catalog.get(id);
+        if (!row) return view(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
+        if (row.owner !== null && row.owner !== deps.sessionId)
+          return view(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
+        const actor = registry.peek(id);
+        const release = actor?.hold();
+        return removeAlone(by, row, actor, key).finally(() => release?.());
+      });
+    } catch (error) {
+      if (error instanceof StorageUnavailableError) return view(away);
+      throw error;
+    }
+  }
+
+  /** The recorded answer, when this key was used before. */
+  async function deletedBefore(
+    id: string,
+    key: { readonly scope: string; readonly key: string; readonly inputHash: string },
+  ): Promise<DeleteWorkstreamOutcome | null> {
+    const receipt = await journal.findReceipt(key.scope, key.key);
+    if (!receipt) return null;
+    if (receipt.inputHash !== key.inputHash) return view(refused(refuse({ code: 'KEY_REUSED' })));
+    return accepted(id, await deps.workspaces.own(id));
+  }
+
+  async function removeAlone(
+    by: Viewer,
+    row: WorkstreamRow,
+    actor: Actor | null,
+    key: { readonly scope: string; readonly key: string; readonly inputHash: string },
+  ): Promise<DeleteWorkstreamOutcome> {
+    const { id, incarnation } = row;
+    if (actor) {
+      const problem = await bringToRest(by, id, actor);
+      if (problem) return view(problem);
+    } else await registry.endLeftovers(id, row.projection);
+    let outcome;
+    try {
+      outcome = await removal.remove({
+        workstreamId: id,
+        incarnation: actor?.state().incarnation ?? incarnation,
+        epoch: actor?.state().epoch ?? null,
+        sessionId: deps.sessionId,
+        receipt: { ...key, outcome: { workstreamId: id } },
+      });
+    } catch (error) {
+      unresolved.set(id, { incarnation, actor });
+      lookAgain(id, firstLookMs);
+      if (!(error instanceof StorageUnavailableError)) throw error;
+      await resolve(id);
+      return (await deletedBefore(id, key)) ?? view(away);
+    }
+    switch (outcome.type) {
+      case 'removed':
+        registry.deleted(id, actor);
+        return accepted(
+          id,
+          outcome.workspaceFree ? await deps.workspaces.abandon(id) : await deps.workspaces.own(id),
+        );
+      case 'notFound':
+        registry.deleted(id, actor);
+        return view(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
+      case 'duplicate':
+        actor?.shut(false);
+        return (await deletedBefore(id, key)) ?? view(away);
+      case 'elsewhere':
+        actor?.shut(false);
+        return view(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
+      case 'fenced':
+        actor?.shut(false);
+        return view(refused({ type: 'Rejected', code: 'OWNER_LOST' }));
+    }
+  }
+
+  /** Shut, its turn stopped, all of it stored; or why not, and then it is open again. */
+  async function bringToRest(by: Viewer, id: string, actor: Actor): Promise<Refused | null> {
+    // What the database refused for good is not waited for: it goes with the rest.
+    const settles = (): Promise<boolean> =>
+      actor.persistence().status === 'CONFLICT' ? Promise.resolve(true) : stored(actor);
+    if (!(await settles())) return ending(actor) ?? away;
+    actor.shut(true);
+    await stopTurn(by, id, actor);
+    if (await settles()) return null;
+    actor.shut(false);
+    return ending(actor) ?? away;
+  }
+
+  /** Reads whether a workstream is still the one that was to be deleted. Rejects when the database is away. */
+  async function resolve(id: string): Promise<void> {
+    const open = unresolved.get(id);
+    if (!open) return;
+    const head = await journal.head(id);
+    // Of two that looked, one says it.
+    if (unresolved.get(id) !== open) return;
+    unresolved.delete(id);
+    if (head?.incarnation === open.incarnation) open.actor?.shut(false);
+    else registry.deleted(id, open.actor);
+  }
+
+  function lookAgain(id: string, ms: number): void {
+    clock.after(ms, () => {
+      if (!unresolved.has(id) || deps.isStopping()) return;
+      resolve(id).catch((error: unknown) => {
+        deps.log.warn({ workstream: id, error: String(error) }, 'whether it was deleted could not be read');
+        lookAgain(id, Math.min(ms * 2, lastLookMs));
+      });
+    });
+  }
+
+  return {
+    close: (by, input) =>
+      inLine(input.workstreamId, async () => view<CloseWorkstreamOutcome>(await close(by, input))),
+    open: async (by, input) =>
+      view<OpenWorkstreamOutcome>(await runCommand(deps, by, input, { type: 'open' })),
+    delete: (by, input) => inLine(input.workstreamId, () => remove(by, input)),
+  };
+}
+
+const refused = (refusal: Refused['refusal']): Refused => ({ type: 'refused', refusal });
+const away = refused({ type: 'Rejected', code: 'STORAGE_UNAVAILABLE' });
+const unsettled = (turnStopped: boolean): Refused =>
+  refused({ type: 'Rejected', code: 'JOURNAL_UNSETTLED', turnStopped } satisfies LoadRefusal);
+
+/** Why nothing more comes of this actor; null while something does. */
+function ending(actor: Actor): Refused | null {
+  const ended = actor.ended();
+  return ended && refused(landingRefusal(ended));
+}
+
+const accepted = (workstreamId: string, workspaceKept: string | null): DeleteWorkstreamOutcome => ({
+  type: 'Accepted',
+  durability: 'DURABLE',
+  workstreamId,
+  workspaceKept,
+});
+
+const view = <Outcome = never>(outcome: CommandOutcome): Outcome =>
+  (outcome.type === 'accepted'
+    ? { ...outcome.acceptance, durability: outcome.durability }
+    : refusalView(outcome.refusal)) as Outcome;

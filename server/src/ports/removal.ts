@@ -1,0 +1,55 @@
+/**
+ * Owns: the need to take workstreams out of storage, each whole and with all that is its own, in one transaction
+ * (D-21, D-25).
+ */
+import type { Receipt } from '../core/journal/receipt.ts';
+
+/** A workstream that is gone. */
+export interface Removed {
+  readonly id: string;
+  /** No other workstream works in its folder. */
+  readonly workspaceFree: boolean;
+}
+
+export type RemovalOutcome =
+  | ({ readonly type: 'removed' } & Removed)
+  /** There is no workstream of this incarnation that anybody can see. */
+  | { readonly type: 'notFound' }
+  /** Another live session runs it. */
+  | { readonly type: 'elsewhere' }
+  /** Another ownership of this session has it by now: another epoch. Nothing was done. */
+  | { readonly type: 'fenced' }
+  /** The receipt's key is taken (read it back). Nothing was done. */
+  | { readonly type: 'duplicate' };
+
+/** Who sweeps, and what it must leave alone whatever the database says: ids it has loaded, or is making. */
+export interface Sweeper {
+  readonly sessionId: string;
+  readonly except: readonly string[];
+}
+
+export interface Removal {
+  /**
+   * Deletes exactly this incarnation with its entries, turns, approvals, queue and the receipts of commands on it, and
+   * records `receipt`, which outlives it. `epoch`: of the ownership that deletes it; null: nobody here runs it. A
+   * rejection leaves open whether it happened: read the incarnation and the receipt.
+   */
+  remove(which: {
+    readonly workstreamId: string;
+    readonly incarnation: string;
+    readonly epoch: number | null;
+    readonly sessionId: string;
+    readonly receipt: Receipt;
+  }): Promise<RemovalOutcome>;
+  /**
+   * Deletes reservations older than `olderThanMs` by the database's clock whose session is none, ended, expired or the
+   * sweeper's own. Skips what somebody else is changing.
+   */
+  reap(by: Sweeper, olderThanMs: number): Promise<readonly Removed[]>;
+  /**
+   * Deletes open workstreams older than `olderThanMs` that nobody ever wrote to or named and no live session has.
+   */
+  sweepUnused(by: Sweeper, olderThanMs: number): Promise<readonly Removed[]>;
+  /** Deletes closed workstreams in which nothing happened for `olderThanMs`, and which no live session has. */
+  sweepClosed(by: Sweeper, olderThanMs: number): Promise<readonly Removed[]>;
+}
