@@ -8,6 +8,9 @@ storageContract(async () => {
     storage,
     expire: async (session) => storage.expire(session.id),
     remove: async (workstreamId) => storage.remove(workstreamId),
+    age: async (ids, ms) => {
+      for (const id of ids) storage.age(id, ms);
+    },
     close: () => storage.close(),
   };
 });

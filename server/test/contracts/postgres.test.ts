@@ -14,6 +14,13 @@ storageContract(async () => {
     remove: async (workstreamId) => {
       await database.sql('delete from workstream where id = $1', [workstreamId]);
     },
+    age: async (workstreamIds, ms) => {
+      await database.sql(
+        `update workstream set created_at = now() - $2 * interval '1 millisecond',
+           updated_at = now() - $2 * interval '1 millisecond' where id = any($1)`,
+        [workstreamIds, ms],
+      );
+    },
     close: () => database.drop(),
   };
 });

@@ -24,6 +24,7 @@ import {
   turn,
   type Made,
 } from '../adapters/storage/fixtures.ts';
+import { removalContract } from './removal.ts';
 import { searchContract } from './search.ts';
 
 const placeOf = ({ createdAt, id }: SummaryRow): Place => ({ at: createdAt, id });
@@ -34,6 +35,8 @@ export interface Opened {
   expire(session: Session): Promise<void>;
   /** The workstream is deleted, with all that is its own. */
   remove(workstreamId: string): Promise<void>;
+  /** These were made, and last changed, so many milliseconds earlier. */
+  age(workstreamIds: readonly string[], ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -56,6 +59,7 @@ export function storageContract(open: () => Promise<Opened>): void {
   }
 
   searchContract(() => ({ storage, session }));
+  removalContract(() => ({ opened, storage, session }));
 
   describe('The journal', () => {
     it('keeps a batch whole and gives it back as it was (D-3)', async () => {

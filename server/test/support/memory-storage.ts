@@ -54,6 +54,8 @@ export interface MemoryStorage extends Storage {
   remove(workstreamId: string): void;
   /** The session's term is over; terms end when a test says so, never by the clock. */
   expire(sessionId: string): void;
+  /** It was made, and last changed, so many milliseconds earlier. */
+  age(workstreamId: string, ms: number): void;
   /** Every attempt to commit, in order, landed or not. */
   readonly attempts: readonly Batch[];
   /** Entries as they are stored. */
@@ -571,6 +573,10 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       change(row, { epoch: row.epoch + 1, owner: 'another' });
     },
     remove: (id) => void rows.delete(id),
+    age(id, ms) {
+      const at = new Date(clock.now() - ms).toISOString();
+      change(rows.get(id)!, { createdAt: at, updatedAt: at });
+    },
     expire: (id) => void sessions.set(id, { ...sessions.get(id)!, ended: true }),
     attempts,
     entries: (id) => rows.get(id)?.entries ?? [],

@@ -1,0 +1,283 @@
+/** Owns: what the app relies on when workstreams leave storage, and in what is read of one late (D-21, D-22, D-25). */
+import { emptyProjection } from 'schema/projection';
+import { describe, expect, it } from 'vitest';
+import type { Storage } from '../../src/adapters/storage/index.ts';
+import type { Session } from '../../src/ports/ownership.ts';
+import type { Opened } from './storage.ts';
+import {
+  ada,
+  after,
+  batchOf,
+  beginSession,
+  birth,
+  configuration,
+  cycle,
+  message,
+  openWorkstream,
+  queued,
+  randomId,
+  receipt,
+  turn,
+  type Made,
+} from '../adapters/storage/fixtures.ts';
+
+const long = 60_000;
+
+export function removalContract(
+  get: () => { readonly opened: Opened; readonly storage: Storage; readonly session: Session },
+): void {
+  const workstream = (): Promise<Made> => openWorkstream(get().storage, get().session);
+  const isThere = async (id: string): Promise<boolean> => (await get().storage.journal.head(id)) !== null;
+  async function commit(
+    made: Made,
+    bodies: Parameters<typeof batchOf>[1],
+    more: Parameters<typeof batchOf>[2] = {},
+  ): Promise<Made> {
+    const batch = batchOf(made, bodies, more);
+    expect(await get().storage.journal.commit(batch)).toEqual({ type: 'committed' });
+    return after(made, batch);
+  }
+  const remove = (made: Made, more: Partial<Parameters<Storage['removal']['remove']>[0]> = {}) =>
+    get().storage.removal.remove({
+      workstreamId: made.id,
+      incarnation: made.incarnation,
+      epoch: made.epoch,
+      sessionId: get().session.id,
+      receipt: receipt('ada', randomId()),
+      ...more,
+    });
+
+  describe('Deleting', () => {
+    it('takes everything that is its own, and leaves the receipt of the deletion (D-25, D-60)', async () => {
+      const { storage, session } = get();
+      let made = await workstream();
+      const [turnId, other] = [randomId(), await workstream()];
+      const kept = receipt(`${ada.id}/${made.id}`, randomId());
+      made = await commit(
+        made,
+        [
+          message('hello'),
+          { kind: 'TURN', turn: turn(turnId) },
+          { kind: 'APPROVAL', cycle: cycle(randomId(), turnId) },
+          { kind: 'QUEUE', queue: { items: [queued('later')], held: false } },
+        ],
+        { receipts: [kept] },
+      );
+      const own = receipt('ada', randomId());
+      expect(await remove(made, { receipt: own })).toMatchObject({ type: 'removed', id: made.id });
+      expect(await isThere(made.id)).toBe(false);
+      expect(await storage.journal.read(made.id, { after: 0, through: 99, limit: 99 })).toEqual([]);
+      expect(await storage.journal.findReceipt(kept.scope, kept.key)).toBeNull();
+      expect(await storage.journal.findReceipt(own.scope, own.key)).toEqual(own);
+      expect((await storage.ownership.claim(made.id, session.id)).type).toBe('notFound');
+      expect(await storage.journal.commit(batchOf(made, [message('late')]))).toEqual({ type: 'fenced' });
+      expect(await isThere(other.id)).toBe(true);
+    });
+
+    it('is of exactly one incarnation and ownership, once, and of nobody else’s (D-25, D-101)', async () => {
+      const { storage } = get();
+      const made = await workstream();
+      expect(await remove(made, { incarnation: randomId() })).toEqual({ type: 'notFound' });
+      expect(await remove(made, { epoch: 0 })).toEqual({ type: 'fenced' });
+      const stranger = await beginSession(storage);
+      expect(await remove(made, { sessionId: stranger.id, epoch: null })).toEqual({ type: 'elsewhere' });
+      const taken = receipt('ada', randomId());
+      await remove(await workstream(), { receipt: taken });
+      expect(await remove(made, { receipt: taken })).toEqual({ type: 'duplicate' });
+      expect(await isThere(made.id)).toBe(true);
+      const both = await Promise.all([remove(made), remove(made)]);
+      expect(both.map((o) => o.type).toSorted()).toEqual(['notFound', 'removed']);
+    });
+
+    it('of a reservation is not for a person: nobody has seen it (D-20)', async () => {
+      const { storage, session } = get();
+      const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
+      await storage.reservations.reserve({ ...made, sessionId: session.id });
+      expect(await remove(made)).toEqual({ type: 'notFound' });
+    });
+
+    it('says whether another workstream works in the same folder', async () => {
+      const { storage, session } = get();
+      const inFolder = async (workspace: string): Promise<Made> => {
+        const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
+        await storage.reservations.reserve({ ...made, sessionId: session.id });
+        const bodies = [
+          { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada },
+          { kind: 'CONFIGURATION', configuration: { ...configuration, workspace } },
+        ] as const;
+        const batch = batchOf(made, bodies);
+        await storage.reservations.publish(batch);
+        return after(made, batch);
+      };
+      const folder = `/tmp/${randomId()}`;
+      const [one, two] = [await inFolder(folder), await inFolder(folder)];
+      expect(await remove(one, { epoch: null })).toMatchObject({ workspaceFree: false });
+      expect(await remove(two, { epoch: null })).toMatchObject({ workspaceFree: true });
+    });
+  });
+
+  describe('A sweep', () => {
+    it('reaps reservations that are old, and neither fresh ones, nor those of a live other, nor what is excepted (D-21)', async () => {
+      const { storage, session, opened } = get();
+      const [living, dead] = [await beginSession(storage), await beginSession(storage)];
+      const reserve = async (sessionId: string): Promise<string> => {
+        const id = randomId();
+        await storage.reservations.reserve({ id, incarnation: randomId(), sessionId });
+        return id;
+      };
+      const [mine, theirs, lost, pending] = [
+        await reserve(session.id),
+        await reserve(living.id),
+        await reserve(dead.id),
+        await reserve(session.id),
+      ];
+      await opened.expire(dead);
+      const by = { sessionId: session.id, except: [pending] };
+      expect((await storage.removal.reap(by, long)).map((r) => r.id)).not.toContain(mine);
+      await opened.age([mine, theirs, lost, pending], 2 * long);
+      const ids = (await storage.removal.reap(by, long)).map((r) => r.id);
+      expect(ids.toSorted()).toEqual([mine, lost].toSorted());
+      expect([await isThere(theirs), await isThere(pending), await isThere(mine)]).toEqual([
+        true,
+        true,
+        false,
+      ]);
+    });
+
+    it('takes workstreams that nobody used or named, and closed ones, when they are old and nobody has them', async () => {
+      const { storage, session, opened } = get();
+      const unnamed = async (...more: Parameters<typeof batchOf>[1]): Promise<Made> => {
+        const made = await workstream();
+        const bodies = [
+          { kind: 'CONFIGURATION', configuration: { ...configuration, titleSource: 'DEFAULT' } } as const,
+          ...more,
+        ];
+        const done = await commit(made, bodies);
+        await storage.ownership.release(made.id, session.id, made.epoch);
+        return done;
+      };
+      const closing = { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada } as const;
+      const [unused, used, held, young, closed] = [
+        await unnamed(),
+        await unnamed(message('hi')),
+        await unnamed(),
+        await unnamed(),
+        await unnamed(closing),
+      ];
+      const named = await workstream();
+      await storage.ownership.release(named.id, session.id, named.epoch);
+      await storage.ownership.claim(held.id, session.id);
+      await opened.age([unused.id, used.id, held.id, closed.id, named.id], 2 * long);
+      const by = { sessionId: session.id, except: [] };
+      expect((await storage.removal.sweepUnused(by, long)).map((r) => r.id)).toEqual([unused.id]);
+      expect((await storage.removal.sweepClosed(by, 3 * long)).map((r) => r.id)).toEqual([]);
+      expect((await storage.removal.sweepClosed(by, long)).map((r) => r.id)).toEqual([closed.id]);
+      for (const { id } of [used, held, young, named]) expect(await isThere(id)).toBe(true);
+    });
+  });
+
+  describe('What is read late', () => {
+    it('is the conversation up to a place, without what was superseded, and the rewinds that say so (D-59)', async () => {
+      const { storage } = get();
+      let made = await workstream();
+      made = await commit(made, ['a', 'b', 'c'].map(message));
+      made = await commit(made, [{ kind: 'REWIND', after: 3, reason: 'REWIND', by: ada }, message('d')]);
+      const texts = async (through: number, superseded: readonly { after: number; through: number }[]) =>
+        (await storage.journal.conversation(made.id, { through, superseded })).map(
+          (e) => 'text' in e && e.text,
+        );
+      expect(await texts(99, made.projection.superseded)).toEqual(['a', 'd']);
+      expect(await texts(5, [])).toEqual(['a', 'b', 'c']);
+      expect(await texts(4, [])).toEqual(['a', 'b']);
+      expect(await texts(0, [])).toEqual([]);
+      expect((await storage.journal.rewinds(made.id, 99)).map((e) => e.after)).toEqual([3]);
+      expect(await storage.journal.rewinds(made.id, 5)).toEqual([]);
+    });
+
+    it('is whole however long it is', async () => {
+      const { storage } = get();
+      let made = await workstream();
+      made = await commit(
+        made,
+        Array.from({ length: 2_300 }, (_, i) => message(String(i))),
+      );
+      const told = await storage.journal.conversation(made.id, {
+        through: made.projection.revision,
+        superseded: [],
+      });
+      expect(told.map((e) => e.revision)).toEqual(Array.from({ length: 2_300 }, (_, i) => i + 3));
+    });
+
+    it('are the keys of the commands on it (D-60)', async () => {
+      const { storage } = get();
+      const made = await workstream();
+      const kept = receipt(`${ada.id}/${made.id}`, randomId());
+      await commit(made, [message('a')], { receipts: [kept] });
+      expect(await storage.journal.receiptKeys(made.id)).toEqual(new Set([`${kept.scope}\n${kept.key}`]));
+    });
+  });
+
+  it('A closed workstream takes answers to be kept, and no entry but the one that opens it (D-23)', async () => {
+    const { storage } = get();
+    let made = await workstream();
+    made = await commit(made, [{ kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada }]);
+    expect(await storage.journal.commit(batchOf(made, [message('late')]))).toEqual({ type: 'fenced' });
+    await commit(made, [], { receipts: [receipt(`${ada.id}/${made.id}`, randomId())] });
+    const closed = await storage.catalog.list({ first: 200, after: null }, 'CLOSED');
+    expect(closed.items.map((row) => row.id)).toContain(made.id);
+    expect(closed.items.every((row) => row.lifecycle === 'CLOSED')).toBe(true);
+    expect(closed.totalCount).toBe(closed.items.length);
+    const open = await storage.catalog.list({ first: 200, after: null }, 'OPEN');
+    expect(open.items.map((row) => row.id)).not.toContain(made.id);
+  });
+
+  it('A turn that waits for a person only is nobody’s to carry on: the decision loads it (D-24)', async () => {
+    const { storage, session } = get();
+    const made = await workstream();
+    const turnId = randomId();
+    const asked = cycle(randomId(), turnId);
+    const calls = asked.items.map(({ callId, name }) => ({
+      callId,
+      name,
+      providerId: callId,
+      arguments: '{}',
+    }));
+    const waits = await commit(made, [
+      { kind: 'TURN', turn: turn(turnId) },
+      {
+        kind: 'ASSISTANT',
+        text: '',
+        reasoning: '',
+        calls,
+        finish: 'TOOL_CALLS',
+        model: 'demo',
+        usage: null,
+        discarded: [],
+      },
+      { kind: 'APPROVAL', cycle: asked },
+    ]);
+    await storage.ownership.release(made.id, session.id, made.epoch);
+    expect(await storage.ownership.liveTurns(session.id)).not.toContain(made.id);
+    await storage.ownership.claim(made.id, session.id);
+    const claimed = { ...waits, epoch: waits.epoch + 1 };
+    const decision = {
+      verdict: 'APPROVED',
+      source: 'PERSON',
+      by: ada,
+      feedback: null,
+      at: turn('').startedAt,
+    } as const;
+    const items = asked.items.map((item, i) => (i === 0 ? { ...item, decision } : item));
+    await commit(claimed, [{ kind: 'APPROVAL', cycle: { ...asked, items } }]);
+    expect(await storage.ownership.liveTurns(session.id)).toContain(made.id);
+  });
+
+  it('A batch with the birth of a long fork is stored whole', async () => {
+    const { storage, session } = get();
+    const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
+    await storage.reservations.reserve({ ...made, sessionId: session.id });
+    const bodies = [...birth('Fork'), ...Array.from({ length: 8_000 }, (_, i) => message(String(i)))];
+    expect(await storage.reservations.publish(batchOf(made, bodies))).toEqual({ type: 'published' });
+    expect((await storage.journal.head(made.id))?.revision).toBe(8_002);
+  });
+}
