@@ -9,7 +9,7 @@
  */
 import fc, { type AsyncCommand } from 'fast-check';
 import assert from 'node:assert/strict';
-import { type Entry } from 'schema/projection';
+import { activityOf, liveTurn, type Entry, type Projection } from 'schema/projection';
 import { describe, it } from 'vitest';
 import { recoverLiveTurns } from '../../src/app/rounds/recovery.ts';
 import type { Workspaces } from '../../src/ports/workspaces.ts';
@@ -84,6 +84,7 @@ class Life {
   away = false;
   /** The database was away once, or an answer of its was lost. */
   troubled = false;
+  crashed = false;
   /** Entries as they were last seen in storage. */
   readonly seen = new Map<string, readonly Entry[]>();
   /** Seen, and not there any more. */
@@ -189,6 +190,7 @@ class Life {
   /** The process dies: nothing it does from now on arrives anywhere. What was on its way may have. */
   async crash(stubborn: boolean): Promise<void> {
     this.dead.is = true;
+    this.crashed = true;
     await turns(12);
     this.world.registry.deposeAll();
     this.storage.expire(this.world.sessionId);
@@ -320,9 +322,18 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
       const input = { key, workstreamId: id, revision: null, title: null, workspace: null };
       return begin('fork', () => services.workstreams.fork(ada, input));
     }
-    case 'evict':
-      registry.unload(id);
+    case 'evict': {
+      const actor = registry.peek(id);
+      if (!registry.unload(id) || !actor) return;
+      const { pending, batches, durableBatches, projection } = actor.state();
+      assert.deepEqual(
+        [pending, durableBatches],
+        [[], batches],
+        `D-24: ${id} left memory, and not all is stored`,
+      );
+      assert.ok(!works(projection), `D-24: ${id} left memory while its turn works`);
       return;
+    }
     case 'load':
       return begin('load', async () => ({ type: (await registry.load(id)).type }));
     case 'decide': {
@@ -343,6 +354,10 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
     }
   }
 }
+
+/** True while a turn lives that waits for no person. */
+const works = (projection: Projection): boolean =>
+  liveTurn(projection) !== null && activityOf(projection) !== 'APPROVAL';
 
 /** Questions that are open in this journal, as a decision names them. */
 function openItems(entries: readonly Entry[], workstreamId: string) {
@@ -513,8 +528,9 @@ async function finish(life: Life): Promise<void> {
   const { world, storage } = life;
   for (const id of life.ids) {
     const actor = world.registry.peek(id);
-    const head = await storage.journal.head(id);
-    if (actor) assert.equal(actor.state().incarnation, head?.incarnation, `${id} is loaded, and deleted`);
+    const row = await storage.catalog.get(id);
+    if (!actor && row) assert.ok(!works(row.projection), `D-24: a turn of ${id} works, and nobody runs it`);
+    if (actor) assert.equal(actor.state().incarnation, row?.incarnation, `${id} is loaded, and deleted`);
     if (actor) assert.equal(actor.state().closing, false, `the door of ${id} is shut for ever`);
     if (life.gone.has(id)) {
       const words = life.words.get(id) ?? [];
@@ -532,6 +548,8 @@ async function finish(life: Life): Promise<void> {
         `a message that was accepted is lost in ${op.id}`,
       );
   }
+  if (!life.troubled && !life.crashed)
+    assert.equal(storage.rows, life.visible().length, 'D-20: what was not published is not taken back');
   // What came to nothing is reaped, and nothing else.
   await life.clock.advance(3 * hour);
   const kept = life.visible();
