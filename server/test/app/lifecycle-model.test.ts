@@ -424,11 +424,14 @@ function check(life: Life): void {
 }
 
 /** What nobody used may go, and what was closed long enough ago. */
-function sweep(life: Life, retentionDays: number | null): Promise<void> {
-  for (const id of life.visible()) {
+async function sweep(life: Life, retentionDays: number | null): Promise<void> {
+  // A database that is away sweeps nothing.
+  for (const id of life.away ? [] : life.visible()) {
+    const row = await life.storage.catalog.get(id);
     const entries = life.storage.entries(id);
-    const closed = entries.findLast((e) => e.kind === 'LIFECYCLE')?.lifecycle === 'CLOSED';
-    const age = life.clock.now() - Date.parse((closed ? entries.at(-1) : entries[0])!.at);
+    const closed = row?.projection.lifecycle === 'CLOSED';
+    // A workstream is as old as its reservation.
+    const age = life.clock.now() - Date.parse((closed ? row.updatedAt : row?.createdAt) ?? '');
     const unused = !closed && entries.every((e) => e.kind !== 'USER') && age > 2 * hour;
     if (unused || (closed && retentionDays !== null && age > retentionDays * 24 * hour)) life.asked.add(id);
   }
