@@ -4,7 +4,8 @@
  *
  * Invariants: one message of a workstream is under way at a time; what is not acknowledged is kept over a reload and
  * goes on under its key (D-60), but only under the token it was written under (D-12), which is known without asking the
- * server; what did not get there is back in the field, with all that waited behind it, so that nothing overtakes it.
+ * server; what the browser has no room to keep is sent all the same, and said not to be kept; what did not get there is
+ * back in the field, with all that waited behind it, so that nothing overtakes it.
  */
 import { newKey, sendMessage, type Intent, type Progress } from 'schema/client-kit';
 import { getContext, setContext } from 'svelte';
@@ -34,6 +35,8 @@ export interface OutboxDeps {
 /** What is going out of one workstream's field. It outlives the page of the workstream, not the session. */
 export class Outbox {
   progress = $state.raw<Progress | null>(null);
+  /** False while some of this would be lost with the page, since the browser has no room for it. */
+  kept = $state.raw(true);
   readonly #deps: OutboxDeps;
   readonly #id: string;
   #outgoing = $state.raw<Outgoing>(nothing);
@@ -130,7 +133,7 @@ export class Outbox {
 
   #become(outgoing: Outgoing): void {
     this.#outgoing = outgoing;
-    if (!this.#stopped) keep(this.#deps.storage, this.#id, outgoing);
+    if (!this.#stopped) this.kept = keep(this.#deps.storage, this.#id, outgoing);
   }
 }
 
@@ -166,6 +169,11 @@ export class Outboxes {
   /** Goes on with what was under way in all workstreams when the page was left. */
   resume(): void {
     for (const id of keptIn(this.#storage)) this.of(id);
+  }
+
+  /** False while something would be lost with the page. */
+  get kept(): boolean {
+    return Object.values(this.#of).every((outbox) => outbox.kept);
   }
 
   stop(): void {

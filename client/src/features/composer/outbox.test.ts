@@ -10,14 +10,17 @@ const failed: Answer = { type: 'Failed', message: 'The server cannot be reached.
 const refused: Answer = { type: 'Rejected', code: 'QUEUE_FULL', message: 'The queue is full.', field: null };
 
 /** A server that answers when the test says so, and a tab whose storage outlives its pages. */
-function world(kept = new Map<string, string>(), author = 'me') {
+function world(kept = new Map<string, string>(), author = 'me', room = Infinity) {
   const asked: { readonly message: Message; answer(outcome: Answer): void }[] = [];
   const signedOut: string[] = [];
   const outbox = new Outbox(
     {
       storage: {
         getItem: (key) => kept.get(key) ?? null,
-        setItem: (key, value) => void kept.set(key, value),
+        setItem: (key, value) => {
+          if (value.length > room) throw new DOMException('full', 'QuotaExceededError');
+          kept.set(key, value);
+        },
         removeItem: (key) => void kept.delete(key),
       },
       intend: (message) => ({
@@ -161,4 +164,18 @@ it('is kept when the token is not accepted any more', async () => {
   await answer(0, { type: 'Failed', message: 'Revoked.', failure });
   await vi.waitUntil(() => signedOut.length === 1);
   expect(world(kept).outbox.text).toBe('one');
+});
+
+it('takes and sends what the browser has no room for, and says for how long it is not kept', async () => {
+  const { outbox, say, answer, texts } = world(new Map(), 'me', 200);
+  say('one');
+  expect(outbox.kept).toBe(true);
+  say('two'.repeat(100));
+  expect(outbox.kept).toBe(false);
+  expect(outbox.sending).toHaveLength(2);
+  await answer(0, accepted);
+  await answer(1, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(texts()).toEqual(['one', 'two'.repeat(100)]);
+  expect(outbox.kept).toBe(true);
 });

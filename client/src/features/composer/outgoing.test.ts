@@ -55,16 +55,17 @@ it.each([
   expect(read(store, '1')).toEqual(nothing);
 });
 
-it('a full storage loses no text that is being written', () => {
+it('says when the storage is full, and leaves there what it held', () => {
+  const store = storage();
+  expect(keep(store, '1', { ...nothing, text: 'one' })).toBe(true);
   const full = {
-    ...storage(),
+    ...store,
     setItem: () => {
       throw new DOMException('full', 'QuotaExceededError');
     },
   };
-  expect(() => {
-    keep(full, '1', { ...nothing, text: 'one' });
-  }).not.toThrow();
+  expect(keep(full, '1', { ...nothing, text: 'one two' })).toBe(false);
+  expect(read(store, '1').text).toBe('one');
 });
 
 it('puts what comes back in front of what was typed meanwhile, and tells the messages apart again (D-60)', () => {

@@ -81,17 +81,19 @@ export function read(storage: Pick<Storage, 'getItem'>, workstreamId: string): O
   }
 }
 
+/** False when the storage has no room for it: then it is only on the page, and what was kept before stays there. */
 export function keep(
   storage: Pick<Storage, 'setItem' | 'removeItem'>,
   workstreamId: string,
   outgoing: Outgoing,
-): void {
+): boolean {
   const { text, sending, returned } = outgoing;
   try {
     if (text === '' && sending.length === 0 && returned.length === 0) storage.removeItem(keyOf(workstreamId));
     else storage.setItem(keyOf(workstreamId), JSON.stringify(outgoing));
+    return true;
   } catch {
-    // The storage is full: it is still on the page.
+    return false;
   }
 }
 
