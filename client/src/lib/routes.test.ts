@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { codeOf, hashOf, routeOf, type Route } from './routes.ts';
+import { codeInLink, codeOf, hashOf, routeOf, type Route } from './routes.ts';
 
 it.each<readonly [string, Route]>([
   ['', { page: 'home' }],
@@ -20,4 +20,11 @@ it.each(['#/w/', '#/w/<script>', '#/nowhere', '#w/1', '#/w/a/b', '#code=x'])('ta
 it('finds the code of a one-time link, and no code elsewhere', () => {
   expect(codeOf('#code=code_a-B_9')).toBe('code_a-B_9');
   for (const hash of ['', '#', '#code=', '#/w/code=1', '#/']) expect(codeOf(hash)).toBeNull();
+});
+
+it('finds the code in a whole link that was pasted, and none in a token', () => {
+  expect(codeInLink(' http://127.0.0.1:4000/#code=code_a-B_9\n')).toBe('code_a-B_9');
+  expect(codeInLink('#code=code_a-B_9')).toBe('code_a-B_9');
+  for (const text of ['weir_a-B_9', 'code=x', 'http://127.0.0.1:4000/#/tokens', ''])
+    expect(codeInLink(text)).toBeNull();
 });

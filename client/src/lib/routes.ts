@@ -19,6 +19,12 @@ export function hashOf(route: Route): string {
   return route.page === 'workstream' ? `#/w/${route.id}` : `#/${route.page}`;
 }
 
+/** The code of a whole one-time link, as it is printed or copied; null for any other text, a token among them. */
+export function codeInLink(text: string): string | null {
+  const fragment = text.trim().indexOf('#');
+  return fragment < 0 ? null : codeOf(text.trim().slice(fragment));
+}
+
 /** The code of a one-time link, or null. */
 export function codeOf(hash: string): string | null {
   const code = new URLSearchParams(hash.replace(/^#/, '')).get('code');
