@@ -43,6 +43,8 @@ export class Workstream {
   readonly stopIt: Action<{ turnId: string | null }, unknown>;
   readonly resuming: Action<object, unknown>;
   readonly #api: Api;
+  /** What was typed to go along with a decision, by call id. It outlives the question, which others may answer. */
+  readonly notes: Record<string, string> = $state({});
   readonly #decisions: Record<string, Action<Decision, unknown>> = {};
   #follower: Follower | null = null;
 
