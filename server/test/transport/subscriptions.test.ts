@@ -104,9 +104,13 @@ describe('opening a socket', () => {
   });
 
   it.each([
-    ['that only servers send', '{"type":"next","id":"1","payload":{}}'],
-    ['with more values than any operation needs', `[${'{},'.repeat(1_000_000)}{}]`],
-  ])('ends with 4400 at a message %s, and prints one line at most', async (_, text) => {
+    ['that only servers send', '{"type":"next","id":"1","payload":{}}', 'Invalid message received'],
+    [
+      'with more values than any operation needs',
+      `[${'{},'.repeat(1_000_000)}{}]`,
+      'A message holds too many values.',
+    ],
+  ])('ends with 4400 at a message %s, and prints one line at most', async (_, text, reason) => {
     const { openSocket, log } = await serve();
     const printed = vi.spyOn(console, 'error').mockReturnValue();
     onTestFinished(() => printed.mockRestore());
@@ -114,7 +118,7 @@ describe('opening a socket', () => {
     const end = closed(socket);
     await new Promise((resolve) => socket.once('open', resolve));
     socket.send(text);
-    expect((await end).code).toBe(4400);
+    expect(await end).toEqual({ code: 4400, reason });
     expect(printed.mock.calls).toEqual([]);
     expect(log.filter((line) => line.level !== 'warn')).toEqual([]);
     expect(log.length).toBeLessThanOrEqual(1);
