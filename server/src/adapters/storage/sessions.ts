@@ -69,8 +69,8 @@ function createSession(
   let former = first.backend;
   let lost = false;
   let ending: Promise<void> | null = null;
-  /** One at a time: two would take each other's lock for one from before. */
-  let renewing: Promise<boolean> | null = null;
+  /** One after the other: two at once would take each other's lock for one from before. */
+  let renewals: Promise<unknown> = Promise.resolve();
   const listeners = new Set<() => void>();
 
   function hold(next: Holder): void {
@@ -150,10 +150,11 @@ function createSession(
   return {
     id,
     nodeId,
-    renew: () =>
-      (renewing ??= available(renew).finally(() => {
-        renewing = null;
-      })),
+    renew() {
+      const renewal = renewals.then(() => available(renew));
+      renewals = renewal.catch(() => undefined);
+      return renewal;
+    },
     end: () => (ending ??= finish()),
     onLost: (callback) => {
       if (lost) queueMicrotask(callback);
