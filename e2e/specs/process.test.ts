@@ -5,6 +5,7 @@
 import { chownSync, existsSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -291,6 +292,20 @@ describe('when its data folder is deleted under it', () => {
     expect(weir.output()).toMatch(/was deleted, moved or replaced while Weir was running.*start again/);
     await untilGone(database);
     expect(existsSync(weir.place.data)).toBe(false);
+  });
+
+  it('ends with a sentence also when that happens while it starts', async () => {
+    const place = newPlace();
+    await (await running({}, place)).kill('SIGTERM');
+    const pidFile = join(place.data, 'postgres/postmaster.pid');
+    const child = spawnWeir(place);
+    cleanup.push(() => child.kill('SIGKILL'));
+    while (!existsSync(pidFile) || !readFileSync(pidFile, 'utf8').includes('ready')) await delay(1);
+    remove(place.data);
+    expect(await within(60_000, () => 'the end', child.exited)).toEqual({ code: 1, signal: null });
+    expect(child.output()).toContain('was deleted, moved or replaced while Weir was running');
+    // No stack trace.
+    expect(child.output()).not.toMatch(/^\s+at /m);
   });
 
   it('notices it within seconds also when nobody asks anything of it', async () => {

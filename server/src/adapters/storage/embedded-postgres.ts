@@ -98,14 +98,16 @@ export async function startEmbeddedPostgres(
     await ensureCluster(cluster, progress);
     const place = holdPlace(cluster.dir);
     const wants: Wants = { cluster, progress, patienceMs: options.patienceMs ?? usualPatienceMs };
-    const acquired = await acquire(wants, { again: false, isWanted: () => true });
-    if (acquired.type === 'refused') {
-      place.close();
-      removeSocketDir(cluster);
-      return acquired;
-    }
-    await ensureDatabase(acquired.held.client);
-    return { type: 'started', server: supervise(wants, place, acquired.held, options.onGone) };
+    const acquired = await acquire(wants, { again: false, isWanted: () => place.isThere() });
+    const held = acquired.type === 'held' ? acquired.held : null;
+    const problem = acquired.type === 'held' ? await ensureDatabase(acquired.held.client) : acquired.message;
+    if (held && problem === null)
+      return { type: 'started', server: supervise(wants, place, held, options.onGone) };
+    if (held) await endHeld(cluster, held);
+    const message = problem !== null && place.isThere() ? problem : goneSentence(cluster);
+    place.close();
+    removeSocketDir(cluster);
+    return { type: 'refused', message };
   } catch (error) {
     return { type: 'refused', message: sentenceOf(error) };
   }
@@ -286,9 +288,15 @@ function owned(cluster: Cluster, pid: number): Acquired {
   );
 }
 
-async function ensureDatabase(client: pg.Client): Promise<void> {
-  const known = await client.query('select 1 from pg_database where datname = $1', [database]);
-  if (known.rowCount === 0) await client.query(`create database ${database}`);
+/** Null when it is there now, else a sentence. */
+async function ensureDatabase(client: pg.Client): Promise<string | null> {
+  try {
+    const known = await client.query('select 1 from pg_database where datname = $1', [database]);
+    if (known.rowCount === 0) await client.query(`create database ${database}`);
+    return null;
+  } catch (error) {
+    return `The database could not be made ready (${sentenceOf(error)}). Start again; if that does not help, look at the disk of the data folder.`;
+  }
 }
 
 async function endHeld(cluster: Cluster, { client, postmaster }: Held): Promise<void> {
@@ -375,7 +383,7 @@ function supervise(
       }
       // Also when it is another Weir's now: what this process still writes is fenced (D-4), and its session ends (D-100).
       if (stopping || gone) return;
-      progress(acquired.message);
+      progress(`${acquired.message} (Weir tries again in ${waitMs / 1_000} s)`);
       await delay(waitMs, undefined, { ref: false });
     }
   }
