@@ -259,9 +259,19 @@ function explainExit(cluster: Cluster, why: number | string, log: string): Launc
   // The folder of the socket was there a moment ago: a Weir that stopped has taken it along.
   if (/could not create .*\.s\.PGSQL.*: No such file or directory/.test(log))
     return { type: 'taken', by: 'socketDir' };
+  if (/^SIG/.test(String(why)))
+    return { type: 'failed', message: `PostgreSQL was ended by ${why} while it started in ${cluster.dir}.` };
   const reason = lastWords(log) || (typeof why === 'number' ? `exit code ${why}` : why);
   return { type: 'failed', message: `PostgreSQL does not start in ${cluster.dir}: ${reason}` };
 }
 
-/** What is wrong in the configuration stands before the FATAL that follows from it. */
-const lastWords = (log: string): string => log.split('\n').slice(-3).join(' ');
+/**
+ * What is wrong in the configuration stands before the FATAL that follows from it. What it answered to those who asked
+ * too early is not its own trouble.
+ */
+const lastWords = (log: string): string =>
+  log
+    .split('\n')
+    .filter((line) => !/the database system is (starting up|shutting down|not yet accepting)/.test(line))
+    .slice(-3)
+    .join(' ');
