@@ -30,6 +30,10 @@ export const olderQuery = graphql(
   `
     query Older($id: ID!, $last: Int!, $before: String!) {
       workstream(id: $id) {
+        superseded {
+          after
+          through
+        }
         history(last: $last, before: $before) {
           ...HistoryFields
         }
@@ -38,6 +42,33 @@ export const olderQuery = graphql(
   `,
   [historyFields],
 );
+
+/** The page of history after a cursor; null: from the first entry. */
+export const newerQuery = graphql(
+  `
+    query Newer($id: ID!, $first: Int!, $after: String) {
+      workstream(id: $id) {
+        superseded {
+          after
+          through
+        }
+        history(first: $first, after: $after) {
+          ...HistoryFields
+        }
+      }
+    }
+  `,
+  [historyFields],
+);
+
+/** How far a workstream has come. */
+export const headQuery = graphql(`
+  query Head($id: ID!) {
+    workstream(id: $id) {
+      revision
+    }
+  }
+`);
 
 /** One page of what was found, newest first. */
 export const searchQuery = graphql(`

@@ -91,7 +91,7 @@ export class Workstream {
       this.followed = latest;
       if (latest.connection.status === 'SIGNED_OUT') this.#api.signedOut(latest.connection.reason);
     });
-    const follower = this.#api.client.follow(this.id, (followed) => {
+    const follower = this.#api.client.observe(this.id, (followed) => {
       latest = followed;
       frame.request();
     });

@@ -112,6 +112,7 @@ export const entryFields = graphql(
 export const historyFields = graphql(
   `
     fragment HistoryFields on HistoryConnection {
+      durableThrough
       edges {
         node {
           ...EntryFields
@@ -120,6 +121,8 @@ export const historyFields = graphql(
       pageInfo {
         hasPreviousPage
         startCursor
+        hasNextPage
+        endCursor
       }
     }
   `,
