@@ -60,7 +60,7 @@ export const rowsOf = (
   entries.map((entry) => ({ entry, superseded: isSuperseded(projection, entry.revision) }));
 
 /** What a page holds on its own. */
-export function windowOf({ superseded, history }: Page): Window {
+function windowOf({ superseded, history }: Page): Window {
   const { hasPreviousPage, startCursor, hasNextPage, endCursor } = history.pageInfo;
   const all = history.edges.map((edge) => entryOf(edge.node));
   const entries = all.filter((entry) => entry.revision <= history.durableThrough);
@@ -74,7 +74,7 @@ export function windowOf({ superseded, history }: Page): Window {
 }
 
 /** Two neighbours as one, with the marks of the one that was read later; null when they do not meet. */
-export function joined(older: Window, newer: Window, { superseded }: Window): Window | null {
+function joined(older: Window, newer: Window, { superseded }: Window): Window | null {
   const last = older.entries.at(-1);
   const first = newer.entries[0];
   if (last && first && first.revision !== last.revision + 1) return null;
