@@ -6,7 +6,13 @@ import { feedItemFields } from './fragments/feed.ts';
 import { historyFields } from './fragments/journal.ts';
 import { rejectionFields } from './fragments/rejection.ts';
 import { tokenFields } from './fragments/token.ts';
-import { configurationFields, cycleFields, persistenceFields, queueFields } from './fragments/values.ts';
+import {
+  authorFields,
+  configurationFields,
+  cycleFields,
+  persistenceFields,
+  queueFields,
+} from './fragments/values.ts';
 import { snapshotFields, summaryFields } from './fragments/workstream.ts';
 import { graphql } from './graphql.ts';
 
@@ -71,37 +77,45 @@ export const headQuery = graphql(`
 `);
 
 /** One page of what was found, newest first. */
-export const searchQuery = graphql(`
-  query Search($text: String!, $workstreamId: ID, $first: Int!, $after: String) {
-    search(text: $text, workstreamId: $workstreamId, first: $first, after: $after) {
-      edges {
-        node {
-          workstreamId
-          title
-          superseded
-          historyCursor
-          snippet {
-            text
-            hit
-          }
-          entry {
-            __typename
-            entryId
-            revision
-            at
-            ... on ToolEntry {
-              name
+export const searchQuery = graphql(
+  `
+    query Search($text: String!, $workstreamId: ID, $first: Int!, $after: String) {
+      search(text: $text, workstreamId: $workstreamId, first: $first, after: $after) {
+        edges {
+          node {
+            workstreamId
+            title
+            superseded
+            historyCursor
+            snippet {
+              text
+              hit
+            }
+            entry {
+              __typename
+              entryId
+              revision
+              at
+              ... on UserEntry {
+                author {
+                  ...AuthorFields
+                }
+              }
+              ... on ToolEntry {
+                name
+              }
             }
           }
         }
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
       }
     }
-  }
-`);
+  `,
+  [authorFields],
+);
 
 /** The entries around a place of history, to jump to what was found: `before` older ones, `after` newer ones. Two hundred of each are refused as too much. */
 export const aroundQuery = graphql(
