@@ -65,6 +65,7 @@ it('says a steer to the running turn after its current step, with Ctrl+Enter or 
   await inState(page, 'Idle');
   await misses(queue(page));
   expect(await messages(page).count()).toBe(3);
+  await sees(messages(page).nth(1).getByText('You, while it worked'));
   const [, second, third] = world.provider.requests;
   expect(second!.messages.slice(-2)).toMatchObject([
     { role: 'tool' },

@@ -31,6 +31,8 @@ export interface UserBlock extends Placed {
   readonly author: Author;
   /** True for what was said along with a decision. */
   readonly feedback: boolean;
+  /** True for what was said while the turn ran. */
+  readonly steered: boolean;
   readonly at: string;
   readonly durable: boolean;
 }
@@ -145,6 +147,7 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
           text: entry.text,
           author: entry.author,
           feedback: entry.source === 'FEEDBACK',
+          steered: entry.source === 'STEER',
           at: entry.at,
           durable,
         });
