@@ -56,6 +56,8 @@ it('says something else in the place of a message, which the agent does not see 
   await page.keyboard.press('Control+Enter');
   await reads(answers(page), 'The right answer.');
   await misses(editor(page));
+  expect(await message(page).inputValue()).toBe('');
+  expect(await page.getByText(/What you wrote is in the field below/).count()).toBe(0);
   expect(said(world.provider.requests[1]!)).toEqual(['The right question.']);
   expect(await messages(page).count()).toBe(1);
 

@@ -40,6 +40,9 @@ export class GoingBack {
   readonly #api: Api;
   readonly #workstream: Workstream;
   readonly #around: Around;
+  /** From the sending until its answer is dealt with: what the feed brings meanwhile is our own doing. */
+  #sending = false;
+  #noticedAt = 0;
 
   constructor(api: Api, workstream: Workstream, around: Around) {
     const { client } = api;
@@ -108,10 +111,12 @@ export class GoingBack {
   async resend(): Promise<void> {
     const { editing, draft } = this;
     if (!editing || isBlank(draft) || this.unable !== null) return;
+    this.#sending = true;
     const done = await this.resending.run({ turnId: this.#turnId, messageId: editing.id, text: draft });
-    if (!done) return;
-    this.editing = null;
-    this.#around.started();
+    if (done) this.editing = null;
+    this.#sending = false;
+    if (done) this.#around.started();
+    else this.rescue();
   }
 
   async rewind(): Promise<void> {
@@ -130,23 +135,35 @@ export class GoingBack {
 
   /** To be called whenever the projection has changed: brings a text whose message is gone to where it can be sent. */
   rescue(): void {
-    const { projection } = this.#workstream;
+    const { projection, entries } = this.#workstream;
     if (!projection) return;
-    const { editing, asking } = this;
-    if (asking && !this.rewinding.busy && isSuperseded(projection, asking.revision)) this.asking = null;
-    if (!editing || this.resending.busy || !isSuperseded(projection, editing.revision)) return;
+    const { editing, asking, draft } = this;
+    const said = lastSaid(entries, projection);
+    const mine = said !== null && said.author.id === this.#api.info?.viewer.id ? said : null;
+    if (mine && mine.revision > this.#noticedAt) this.notice = null;
+    if (asking && isSuperseded(projection, asking.revision)) this.asking = null;
+    if (!editing || this.#sending || !isSuperseded(projection, editing.revision)) return;
+    // Nobody told us, but it had arrived.
+    if (mine && mine.revision > editing.revision && mine.text === draft) {
+      this.editing = null;
+      return;
+    }
+    if (!this.#giveUp()) return;
+    this.#noticedAt = projection.revision;
     this.notice =
       'The message was taken out of the conversation meanwhile. What you wrote is in the field below.';
-    this.#giveUp();
   }
 
   get #turnId(): string | null {
     return this.#workstream.projection?.turn?.id ?? null;
   }
 
-  #giveUp(): void {
+  /** Closes the editor; true when there was something to keep. */
+  #giveUp(): boolean {
     const { editing, draft } = this;
     this.editing = null;
-    if (editing && draft !== editing.text && !isBlank(draft)) this.#around.bringBack(draft);
+    if (!editing || draft === editing.text || isBlank(draft)) return false;
+    this.#around.bringBack(draft);
+    return true;
   }
 }
