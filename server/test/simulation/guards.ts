@@ -147,6 +147,7 @@ export const guards: readonly Guard[] = [
         'const known = undefined;',
       ),
     ],
+    hazard: [withoutReceiptKeys],
   },
   {
     name: 'an unknown outcome is not taken for stored (D-52)',
