@@ -51,7 +51,7 @@ export interface Result {
 }
 
 export interface Sent extends Result {
-  readonly disposition?: 'STARTED' | 'QUEUED';
+  readonly disposition?: 'STARTED' | 'QUEUED' | 'STEERING';
   readonly messageId?: string;
   readonly turnId?: string | null;
   readonly revision?: number;

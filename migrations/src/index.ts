@@ -5,6 +5,8 @@
 import { fileURLToPath } from 'node:url';
 import type { Migration } from '@mikro-orm/migrations';
 import { Migration20261130101330_initial } from './Migration20261130101330_initial.ts';
+import { Migration20261130130912_steering } from './Migration20261130130912_steering.ts';
+import { Migration20261130133000_search } from './Migration20261130133000_search.ts';
 
 export interface NamedMigration {
   readonly name: string;
@@ -16,4 +18,6 @@ export const migrationsFolder: string = fileURLToPath(new URL('.', import.meta.u
 
 export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130101330_initial', class: Migration20261130101330_initial },
+  { name: 'Migration20261130130912_steering', class: Migration20261130130912_steering },
+  { name: 'Migration20261130133000_search', class: Migration20261130133000_search },
 ];

@@ -2,7 +2,7 @@
  * Owns: how a command ends, as values. A refusal changes nothing (D-11); each is one object type on the wire that
  * implements `Rejection { code message retryable }` and adds the current facts.
  */
-import type { ApprovalDecision } from './projection/index.ts';
+import type { ApprovalDecision, Author } from './projection/index.ts';
 
 interface Refusal<Code extends string> {
   readonly type: 'Rejected';
@@ -22,6 +22,22 @@ export type WorkstreamClosed = Refusal<'WORKSTREAM_CLOSED'>;
 export type QueueFull = Refusal<'QUEUE_FULL'> & { readonly capacity: number };
 /** The turn named is not the live one. */
 export type StaleTurn = Refusal<'STALE_TURN'> & { readonly currentTurnId: string | null };
+/** A turn runs, or (null) messages of another author wait for theirs. */
+export type Busy = Refusal<'BUSY'> & { readonly currentTurnId: string | null };
+/** It would run on the credentials of `author`, who is not the one who asks (D-12). */
+export type NotYours = Refusal<'NOT_YOURS'> & { readonly author: Author };
+/** The message does not wait: it was taken, withdrawn, or never was. */
+export type MessageNotQueued = Refusal<'MESSAGE_NOT_QUEUED'> & {
+  readonly queuedMessageIds: readonly string[];
+};
+/** No message of a person with this id is in the conversation. */
+export type MessageNotFound = Refusal<'MESSAGE_NOT_FOUND'>;
+/** Nothing was refused by the database, so there is nothing to discard. */
+export type NothingToDiscard = Refusal<'NOTHING_TO_DISCARD'>;
+/** The database refused to store what the workstream accepted (D-51); `discardUnsaved` first. */
+export type UnsavedConflict = Refusal<'UNSAVED_CONFLICT'>;
+/** It was accepted and not yet stored when somebody discarded what could not be stored; retry. */
+export type Discarded = Refusal<'DISCARDED'>;
 /** No such open cycle or item. */
 export type ApprovalGone = Refusal<'APPROVAL_GONE'> & { readonly currentCycleIds: readonly string[] };
 export type AlreadyDecided = Refusal<'ALREADY_DECIDED'> & { readonly decision: ApprovalDecision };
@@ -49,10 +65,23 @@ export type CommandRefusal =
   | OwnerLost
   | Quarantined
   | ShuttingDown
-  | StorageUnavailable;
+  | StorageUnavailable
+  | UnsavedConflict
+  | Discarded;
 
 export type Rejection =
-  CommandRefusal | QueueFull | StaleTurn | ApprovalGone | AlreadyDecided | ArgumentsChanged | TokenNotFound;
+  | CommandRefusal
+  | QueueFull
+  | StaleTurn
+  | Busy
+  | NotYours
+  | MessageNotQueued
+  | MessageNotFound
+  | NothingToDiscard
+  | ApprovalGone
+  | AlreadyDecided
+  | ArgumentsChanged
+  | TokenNotFound;
 
 export type RejectionCode = Rejection['code'];
 

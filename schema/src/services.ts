@@ -11,6 +11,8 @@ import type {
   ModelModel,
   Page,
   PageRange,
+  SearchHitModel,
+  SearchPlace,
   ServerModel,
   TokenChunkModel,
   TokenModel,
@@ -24,17 +26,28 @@ import type {
   AlreadyDecided,
   ApprovalGone,
   ArgumentsChanged,
+  Busy,
   CommandRefusal,
   Durability,
   InvalidInput,
   KeyReused,
+  MessageNotFound,
+  MessageNotQueued,
+  NothingToDiscard,
+  NotYours,
   QueueFull,
   ShuttingDown,
   StaleTurn,
   StorageUnavailable,
   TokenNotFound,
 } from './outcome.ts';
-import type { ApprovalCycle, ApprovalDecision } from './projection/index.ts';
+import type {
+  ApprovalCycle,
+  ApprovalDecision,
+  ApprovalMode,
+  Configuration,
+  Queue,
+} from './projection/index.ts';
 
 interface Accepted {
   readonly type: 'Accepted';
@@ -49,6 +62,8 @@ export interface CreateWorkstream {
   readonly model: string | null;
   /** A folder under one of the allowed roots; null: a folder of its own is made. */
   readonly workspace: string | null;
+  /** Null: ASK. */
+  readonly approvalMode: ApprovalMode | null;
 }
 export type CreateWorkstreamOutcome =
   | (Accepted & { readonly workstreamId: string })
@@ -62,17 +77,97 @@ export interface SendMessage {
   readonly workstreamId: string;
   /** 1 character to 1 MB of UTF-8. */
   readonly text: string;
+  /** What to do while a turn runs: wait for its end, be said to it as soon as it can hear, or be refused (D-63). */
+  readonly delivery: 'QUEUE' | 'STEER' | 'REJECT';
+  /** STEER: the turn the caller saw. Else null. */
+  readonly turnId: string | null;
 }
-export type SendMessageOutcome =
+interface Said {
+  /** STARTED: a turn runs on it. QUEUED: it waits for the live turn to end. STEERING: for the calls under way. */
+  readonly disposition: 'STARTED' | 'QUEUED' | 'STEERING';
+  /** Id of the USER entry when STARTED, else of the queued message. */
+  readonly messageId: string;
+  readonly turnId: string | null;
+  readonly revision: number;
+}
+export type SendMessageOutcome = (Accepted & Said) | QueueFull | StaleTurn | Busy | NotYours | CommandRefusal;
+
+export interface EditQueuedMessage {
+  readonly key: string;
+  readonly workstreamId: string;
+  readonly messageId: string;
+  /** As in SendMessage. */
+  readonly text: string;
+}
+export type EditQueuedMessageOutcome =
+  (Accepted & { readonly queue: Queue }) | MessageNotQueued | NotYours | QueueFull | CommandRefusal;
+
+export interface WithdrawQueuedMessage {
+  readonly key: string;
+  readonly workstreamId: string;
+  readonly messageId: string;
+}
+export type WithdrawQueuedMessageOutcome =
+  (Accepted & { readonly queue: Queue }) | MessageNotQueued | CommandRefusal;
+
+export interface RewindWorkstream {
+  readonly key: string;
+  readonly workstreamId: string;
+  /** The message that is taken back, with all that came after it. */
+  readonly messageId: string;
+  /** The last turn the caller saw; null when none was shown. */
+  readonly turnId: string | null;
+}
+export type RewindWorkstreamOutcome =
   | (Accepted & {
-      /** STARTED: a turn runs on it. QUEUED: it waits for the live turn to end. */
-      readonly disposition: 'STARTED' | 'QUEUED';
-      /** Id of the USER entry when STARTED, else of the queued message. */
-      readonly messageId: string;
-      readonly turnId: string | null;
+      /** Of the entry that records it. */
       readonly revision: number;
+      /** Of the message taken back. */
+      readonly text: string;
+      /** Entries the model does not see any more. */
+      readonly superseded: number;
     })
-  | QueueFull
+  | MessageNotFound
+  | StaleTurn
+  | Busy
+  | CommandRefusal;
+
+export interface ResendMessage extends RewindWorkstream {
+  /** Said in its place; as in SendMessage. */
+  readonly text: string;
+}
+export type ResendMessageOutcome = (Accepted & Said) | MessageNotFound | StaleTurn | Busy | CommandRefusal;
+
+export interface RetryTurn {
+  readonly key: string;
+  readonly workstreamId: string;
+  /** The last turn the caller saw; null when none was shown. */
+  readonly turnId: string | null;
+  /** MESSAGE: as if the last message had not been answered. LAST_RESULT: keeps what the turn did. */
+  readonly from: 'MESSAGE' | 'LAST_RESULT';
+}
+export type RetryTurnOutcome =
+  (Accepted & Said) | MessageNotFound | NotYours | StaleTurn | Busy | CommandRefusal;
+
+export interface ConfigureWorkstream {
+  readonly key: string;
+  readonly workstreamId: string;
+  /** Null leaves it. */
+  readonly approvalMode: ApprovalMode | null;
+}
+export type ConfigureWorkstreamOutcome =
+  (Accepted & { readonly configuration: Configuration }) | CommandRefusal;
+
+export interface DiscardUnsaved {
+  readonly key: string;
+  readonly workstreamId: string;
+}
+export type DiscardUnsavedOutcome =
+  | (Accepted & {
+      /** Entries that were shown and are gone. */
+      readonly discarded: number;
+    })
+  | NothingToDiscard
   | CommandRefusal;
 
 export interface StopTurn {
@@ -80,10 +175,12 @@ export interface StopTurn {
   readonly workstreamId: string;
   /** The turn the caller saw; null: whatever runs. */
   readonly turnId: string | null;
+  /** True: does not wait until what the turn began is seen to end (D-66). */
+  readonly force: boolean;
 }
 export type StopTurnOutcome =
   | (Accepted & {
-      /** Ids of what is being ended: the turn and its running calls. */
+      /** Ids of what is being ended: the turn, its running calls, and what an earlier turn left running. */
       readonly stopped: readonly string[];
       /** True when `stopped` is empty: nothing ran, which is a calm answer. */
       readonly nothingToStop: boolean;
@@ -106,6 +203,7 @@ export type DecideApprovalOutcome =
   | ApprovalGone
   | AlreadyDecided
   | ArgumentsChanged
+  | NotYours
   | CommandRefusal;
 
 export interface ResumeQueue {
@@ -133,6 +231,22 @@ export interface RevokeToken {
 export type RevokeTokenOutcome =
   (Accepted & { readonly token: TokenModel }) | TokenNotFound | KeyReused | StorageUnavailable;
 
+export interface FindEntries {
+  readonly text: string;
+  /** Null: in all of them. Unknown: nothing is found. */
+  readonly workstreamId: string | null;
+  /** 1 to 200. */
+  readonly first: number;
+  /** The last one seen; null: from the newest. */
+  readonly after: SearchPlace | null;
+}
+export type FindEntriesOutcome =
+  | { readonly type: 'Found'; readonly items: readonly SearchHitModel[]; readonly hasNext: boolean }
+  /** The text can find nothing: it has no word, or is too long. One sentence for a person. */
+  | { readonly type: 'Invalid'; readonly message: string }
+  /** It took longer than a search may. */
+  | { readonly type: 'TooBroad'; readonly message: string };
+
 export interface Services {
   readonly workstreams: {
     get(id: string): Promise<WorkstreamModel | null>;
@@ -140,10 +254,16 @@ export interface Services {
     /** Snapshot, coalesced changes in order per workstream, a heartbeat every 15 s; ends when `signal` aborts. */
     states(signal: AbortSignal): AsyncIterable<WorkstreamStateItem>;
     create(by: Viewer, input: CreateWorkstream): Promise<CreateWorkstreamOutcome>;
+    configure(by: Viewer, input: ConfigureWorkstream): Promise<ConfigureWorkstreamOutcome>;
+    discardUnsaved(by: Viewer, input: DiscardUnsaved): Promise<DiscardUnsavedOutcome>;
   };
   readonly history: {
     /** Null when there is no such workstream. Fails when the durable prefix cannot be read (D-53). */
     page(workstreamId: string, range: HistoryRange): Promise<HistoryPage | null>;
+  };
+  readonly search: {
+    /** Durable entries only, newest first. Rejects when the database is away. */
+    find(asked: FindEntries): Promise<FindEntriesOutcome>;
   };
   readonly feed: {
     /** See D-54, D-55; `after` null starts at the head. Ends when `signal` aborts or after Ended. */
@@ -152,10 +272,15 @@ export interface Services {
   };
   readonly messages: {
     send(by: Viewer, input: SendMessage): Promise<SendMessageOutcome>;
+    editQueued(by: Viewer, input: EditQueuedMessage): Promise<EditQueuedMessageOutcome>;
+    withdrawQueued(by: Viewer, input: WithdrawQueuedMessage): Promise<WithdrawQueuedMessageOutcome>;
+    rewind(by: Viewer, input: RewindWorkstream): Promise<RewindWorkstreamOutcome>;
+    resend(by: Viewer, input: ResendMessage): Promise<ResendMessageOutcome>;
     resumeQueue(by: Viewer, input: ResumeQueue): Promise<ResumeQueueOutcome>;
   };
   readonly turns: {
     stop(by: Viewer, input: StopTurn): Promise<StopTurnOutcome>;
+    retry(by: Viewer, input: RetryTurn): Promise<RetryTurnOutcome>;
   };
   readonly approvals: {
     decide(by: Viewer, input: DecideApproval): Promise<DecideApprovalOutcome>;

@@ -76,6 +76,7 @@ describe('a workstream over the API', () => {
     };
     expect(w.durable).toEqual(applyEntries(emptyProjection, sampleEntries.slice(0, 10)));
     expect(w.pending).toEqual(sampleEntries.slice(10));
+    expect(w['superseded']).toEqual([{ after: 1, through: 2 }]);
     const view = viewOf(w.durable, w.pending, w.epoch, overlay);
     expect(view.projection).toEqual(applyEntries(emptyProjection, sampleEntries));
     expect(view.overlay.tools).toEqual({ k1: { offset: 5, text: 'tail' } });
@@ -87,7 +88,7 @@ describe('a workstream over the API', () => {
     const { fake, id, run } = setup();
     const workstream = fake.workstreams.get('w1')!;
     const page = fake.services.history.page.bind(fake.services.history);
-    const later: Entry = { ...sampleEntries[2]!, id: 'e14', revision: 14 };
+    const later: Entry = { ...sampleEntries[3]!, id: 'e15', revision: 15 };
     fake.services.history.page = (...args) => {
       workstream.entries = [...sampleEntries, later];
       return page(...args);
@@ -99,9 +100,9 @@ describe('a workstream over the API', () => {
       { id },
     );
     const w = result['workstream'] as Record<string, Json & { edges: { node: { revision: number } }[] }>;
-    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([12, 13]);
+    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([13, 14]);
     for (const connection of [w['newest']!, w['forward']!]) {
-      expect(connection.edges.at(-1)!.node.revision).toBe(13);
+      expect(connection.edges.at(-1)!.node.revision).toBe(14);
       expect(connection['pageInfo']).toEqual({ hasNextPage: false });
     }
     expect(w['newest']!['cursor']).toBe(w['feedCursor']);

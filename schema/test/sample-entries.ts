@@ -49,9 +49,16 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
   LIFECYCLE: { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
   CONFIGURATION: {
     kind: 'CONFIGURATION',
-    configuration: { title: 'Fix it', model: 'demo', workspace: '/tmp/w' },
+    configuration: {
+      title: 'Fix it',
+      model: 'demo',
+      workspace: '/tmp/w',
+      approvalMode: 'TRUST_WORKSPACE',
+      approvalModeBy: ann,
+    },
   },
-  USER: { kind: 'USER', text: 'hello 🌊', author: ann, source: 'MESSAGE' },
+  REWIND: { kind: 'REWIND', after: 1, reason: 'EDIT', by: ann },
+  USER: { kind: 'USER', text: 'hello 🌊', author: ann, source: 'STEER' },
   TURN: { kind: 'TURN', turn: sampleTurn },
   ASSISTANT: {
     kind: 'ASSISTANT',
@@ -76,7 +83,13 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
   },
   QUEUE: {
     kind: 'QUEUE',
-    queue: { items: [{ id: 'q1', text: 'next', author: ann, at, afterStop: false }], held: true },
+    queue: {
+      items: [
+        { id: 'q1', text: 'next', author: ann, delivery: 'QUEUE', turnId: null, at, afterStop: false },
+        { id: 'q2', text: 'not so', author: ann, delivery: 'STEER', turnId: 't1', at, afterStop: false },
+      ],
+      held: true,
+    },
   },
   SYSTEM: { kind: 'SYSTEM', text: 'watch fired', source: 'WATCH' },
   RECOVERY: { kind: 'RECOVERY', reason: 'PROCESS_LOST', message: 'The process was lost; the turn goes on.' },
@@ -99,6 +112,6 @@ export const sampleEntries: readonly Entry[] = Object.values(bodies).map((body, 
   epoch: 1,
   generation: 2,
   lane: body.kind === 'SYSTEM' ? 'w2' : null,
-  turnId: i < 3 ? null : 't1',
+  turnId: i < 4 ? null : 't1',
   at,
 }));

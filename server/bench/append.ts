@@ -106,7 +106,10 @@ async function journalWriter(storage: Storage): Promise<() => Promise<void>> {
   await storage.reservations.reserve({ id, incarnation, sessionId: session });
   const birth = batchOf({ id, incarnation, epoch: 0, projection: emptyProjection }, [
     { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
-    { kind: 'CONFIGURATION', configuration: { title: 'bench', model: 'demo', workspace: '/' } },
+    {
+      kind: 'CONFIGURATION',
+      configuration: { ...emptyProjection.configuration, title: 'bench', model: 'demo', workspace: '/' },
+    },
   ]);
   await storage.reservations.publish(birth);
   const claim = await storage.ownership.claim(id, session);

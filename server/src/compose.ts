@@ -11,7 +11,6 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Persistence } from 'schema/projection';
 import { systemClock } from './adapters/clock/index.ts';
 import { chooseModel, createModel, type DiscoveredEndpoint } from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
@@ -22,6 +21,7 @@ import { createTools } from './adapters/tools/index.ts';
 import { createWorkspaces } from './adapters/workspaces/index.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { createHub } from './app/feed/hub.ts';
+import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
 import { createRecovery } from './app/rounds/recovery.ts';
 import { createServices } from './app/services/index.ts';
@@ -167,6 +167,7 @@ async function assemble(
     journal: storage.journal,
     catalog: storage.catalog,
     reservations: storage.reservations,
+    search: storage.search,
     sessionId: session.id,
     isStopping: () => stopping,
     serverInfo: () =>
@@ -176,7 +177,7 @@ async function assemble(
         database,
         workspaceRoots: workspaces.roots,
         warnings: [...known],
-        persistence: worstOf(registry.loaded().map((actor) => actor.persistence())),
+        persistence: serverPersistence(registry),
       }),
   });
 
@@ -292,15 +293,3 @@ function stableNodeId(dataDir: string): string {
   writeFileSync(path, `${made}\n`);
   return made;
 }
-
-const severity: Readonly<Record<Persistence['status'], number>> = {
-  HEALTHY: 0,
-  PENDING: 1,
-  RETRYING: 2,
-  CONFLICT: 3,
-};
-
-const worstOf = (all: readonly Persistence[]): Persistence =>
-  all.reduce<Persistence>((worst, p) => (severity[p.status] > severity[worst.status] ? p : worst), {
-    status: 'HEALTHY',
-  });

@@ -3,22 +3,47 @@
  * Does not own: what is wanted (`operations.ts`).
  *
  * Invariants: every attempt of an intent carries the same key and the same input; PENDING is not an acceptance (D-61);
- * attempts are bounded, and after the last one the intent can be run again, still under its key.
+ * attempts are bounded, and after the last one the intent can be run again, still under its key; what a person has to
+ * decide is answered at once.
  */
-import type { TadaDocumentNode } from 'gql.tada';
+import type { ResultOf, TadaDocumentNode } from 'gql.tada';
+import type { ApprovalDecision, Author } from '../projection/index.ts';
 import { failureText, type Failure } from './failure.ts';
+import type { rejectionFields } from './fragments/rejection.ts';
 import type { Pace } from './persist.ts';
 import type { Transport } from './transport.ts';
 
+/** How things stood when a command was refused: what its code tells, and nothing of the others. */
+export interface Facts {
+  /** QUEUE_FULL: how many messages may wait. */
+  readonly capacity?: number;
+  /** STALE_TURN, BUSY: the turn to name now; null when there is none. */
+  readonly currentTurnId?: string | null;
+  /** NOT_YOURS: on whose credentials it would run. */
+  readonly author?: Author;
+  /** MESSAGE_NOT_QUEUED: what waits now, oldest first. */
+  readonly queuedMessageIds?: readonly string[];
+  /** APPROVAL_GONE: the cycles that are open now. */
+  readonly currentCycleIds?: readonly string[];
+  /** ALREADY_DECIDED: the decision that stands. */
+  readonly decision?: ApprovalDecision;
+  /** ARGUMENTS_CHANGED: the hash of what would run now. */
+  readonly currentHash?: string;
+}
+
+/** A refusal changed nothing (D-11). `field` names the input that is wrong, when one is. */
+export interface Refused {
+  readonly type: 'Rejected';
+  /** A `RejectionCode`, or one of a newer server. */
+  readonly code: string;
+  readonly message: string;
+  readonly field: string | null;
+  readonly facts: Facts;
+}
+
 export type Outcome<Accepted> =
   | { readonly type: 'Accepted'; readonly payload: Accepted }
-  /** A refusal changed nothing (D-11). `field` names the input that is wrong, when one is. */
-  | {
-      readonly type: 'Rejected';
-      readonly code: string;
-      readonly message: string;
-      readonly field: string | null;
-    }
+  | Refused
   /** Not known to have happened. Running the intent again is safe: it happens once. */
   | { readonly type: 'Failed'; readonly message: string; readonly failure: Failure | null };
 
@@ -32,16 +57,49 @@ export interface Progress {
 
 export interface Intent<Accepted> {
   readonly key: string;
-  run(onProgress?: (progress: Progress) => void): Promise<Outcome<Accepted>>;
+  /** An aborted signal ends the attempts; what was under way may have happened all the same. */
+  run(onProgress?: (progress: Progress) => void, signal?: AbortSignal): Promise<Outcome<Accepted>>;
 }
 
-interface Rejected {
-  readonly __typename: string;
+type RejectionCode = ResultOf<typeof rejectionFields>['code'];
+
+interface Rejected extends Facts {
   readonly code: string;
   readonly message: string;
   readonly retryable: boolean;
   readonly field?: string;
 }
+
+/**
+ * Which refusals are repeated without asking: troubles of the server that pass by themselves. The server calls more of
+ * them retryable (the same key may be tried again), but what ends only when somebody does something is told at once.
+ */
+const passes: Readonly<Record<RejectionCode, boolean>> = {
+  OWNER_ELSEWHERE: true,
+  OWNER_LOST: true,
+  SHUTTING_DOWN: true,
+  STORAGE_UNAVAILABLE: true,
+  DISCARDED: true,
+  WORKSTREAM_NOT_FOUND: false,
+  INVALID_INPUT: false,
+  KEY_REUSED: false,
+  WORKSTREAM_CLOSED: false,
+  QUEUE_FULL: false,
+  STALE_TURN: false,
+  BUSY: false,
+  NOT_YOURS: false,
+  MESSAGE_NOT_QUEUED: false,
+  MESSAGE_NOT_FOUND: false,
+  APPROVAL_GONE: false,
+  ALREADY_DECIDED: false,
+  ARGUMENTS_CHANGED: false,
+  QUARANTINED: false,
+  UNSAVED_CONFLICT: false,
+  NOTHING_TO_DISCARD: false,
+  TOKEN_NOT_FOUND: false,
+};
+
+const isKnown = (code: string): code is RejectionCode => Object.hasOwn(passes, code);
 
 /** The success of a command's result. */
 export type AcceptedOf<R> = Extract<R, { readonly durability: unknown }>;
@@ -73,24 +131,27 @@ export function createIntent<R extends { readonly __typename: string }, I extend
 
   return {
     key,
-    async run(onProgress) {
+    async run(onProgress, signal = new AbortController().signal) {
       for (let attempt = 1; ; attempt += 1) {
-        const trouble = await tryOnce();
+        const trouble = await tryOnce(signal);
         if (trouble.type !== 'Again') return trouble;
-        if (attempt === ATTEMPTS)
+        if (attempt === ATTEMPTS || signal.aborted)
           return { type: 'Failed', message: trouble.reason, failure: trouble.failure };
         const waitMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
         onProgress?.({ attempt, of: ATTEMPTS, reason: trouble.reason, waitMs });
-        await pace.pause(waitMs, new AbortController().signal);
+        await pace.pause(waitMs, signal);
+        if (signal.aborted) return { type: 'Failed', message: trouble.reason, failure: trouble.failure };
       }
     },
   };
 
-  async function tryOnce(): Promise<
+  async function tryOnce(
+    signal: AbortSignal,
+  ): Promise<
     | Outcome<AcceptedOf<R>>
     | { readonly type: 'Again'; readonly reason: string; readonly failure: Failure | null }
   > {
-    const answer = await transport.request(document, variables);
+    const answer = await transport.request(document, variables, signal);
     if (!answer.ok) {
       const { failure } = answer;
       const message = failureText(failure);
@@ -108,9 +169,25 @@ export function createIntent<R extends { readonly __typename: string }, I extend
       const message = `The server answered with ${result.__typename}, which this page does not know. Reload it.`;
       return { type: 'Failed', message, failure: null };
     }
-    const { code, message, retryable, field } = result as unknown as Rejected;
-    return retryable
+    const rejected = result as unknown as Rejected;
+    const { code, message } = rejected;
+    // A code of a newer server is treated as its schema asks.
+    return (isKnown(code) ? passes[code] : rejected.retryable)
       ? { type: 'Again', reason: message, failure: null }
-      : { type: 'Rejected', code, message, field: field ?? null };
+      : { type: 'Rejected', code, message, field: rejected.field ?? null, facts: factsOf(rejected) };
   }
+}
+
+function factsOf(rejected: Rejected): Facts {
+  const { capacity, currentTurnId, author, queuedMessageIds, currentCycleIds, decision, currentHash } =
+    rejected;
+  return {
+    ...(capacity !== undefined && { capacity }),
+    ...(currentTurnId !== undefined && { currentTurnId }),
+    ...(author && { author }),
+    ...(queuedMessageIds && { queuedMessageIds }),
+    ...(currentCycleIds && { currentCycleIds }),
+    ...(decision && { decision }),
+    ...(currentHash !== undefined && { currentHash }),
+  };
 }

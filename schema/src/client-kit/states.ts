@@ -2,16 +2,19 @@
  * Owns: following the list of workstreams. It needs no cursor: each subscription begins with a snapshot.
  * Invariant: of two rows of one workstream the one of the higher revision stays.
  */
+import type { Persistence } from '../projection/index.ts';
 import { endOf } from './follow.ts';
 import { statesSubscription } from './operations.ts';
 import { persist, type AttemptEnd, type Connection, type Pace, type Persistent } from './persist.ts';
 import type { Transport } from './transport.ts';
-import type { WorkstreamSummary } from './wire.ts';
+import { persistenceOf, type WorkstreamSummary } from './wire.ts';
 
 export interface States {
   readonly connection: Connection;
   /** By id; null until the first snapshot has come. */
   readonly workstreams: ReadonlyMap<string, WorkstreamSummary> | null;
+  /** How storing goes for the whole server; null until it has said so. */
+  readonly persistence: Persistence | null;
 }
 
 export function followStates(
@@ -19,7 +22,7 @@ export function followStates(
   observe: (states: States) => void,
 ): Persistent {
   const { transport, pace } = deps;
-  let states: States = { connection: { status: 'CONNECTING' }, workstreams: null };
+  let states: States = { connection: { status: 'CONNECTING' }, workstreams: null, persistence: null };
   let stopped = false;
 
   const change = (part: Partial<States>) => {
@@ -49,6 +52,8 @@ export function followStates(
               up();
             } else if (item.__typename === 'StateChanged')
               change({ workstreams: withRow(states.workstreams, item.workstream) });
+            else if (item.__typename === 'ServerPersistenceChanged')
+              change({ persistence: persistenceOf(item.persistence) });
           },
           end: (failure) => {
             finish(failure ? endOf(failure) : { type: 'later', reason: 'The server ended the list.' });

@@ -1,19 +1,23 @@
 /**
  * Owns: turning what the wire carries into the fold's values. Mechanical: no rule of the domain is here.
- * Does not own: what is asked for (`fragments.ts`), or what follows from it (the projection).
+ * Does not own: what is asked for (`fragments/`), or what follows from it (the projection).
  *
  * Invariants: total over every kind of the schema; a kind this client does not know keeps its place, so that the
  * revision goes on (D-58), and an unknown feed item is skipped.
  */
 import type { ResultOf } from 'gql.tada';
-import type { Entry, EntryBody, FeedItem, Overlay, Persistence, Projection } from '../projection/index.ts';
 import type {
-  entryFields,
-  feedItemFields,
-  projectionFields,
-  snapshotFields,
-  summaryFields,
-} from './fragments.ts';
+  Entry,
+  EntryBody,
+  EntryOf,
+  FeedItem,
+  Overlay,
+  Persistence,
+  Projection,
+} from '../projection/index.ts';
+import type { feedItemFields } from './fragments/feed.ts';
+import type { entryFields } from './fragments/journal.ts';
+import type { projectionFields, snapshotFields, summaryFields } from './fragments/workstream.ts';
 
 export type WireEntry = ResultOf<typeof entryFields>;
 export type WireFeedItem = ResultOf<typeof feedItemFields>;
@@ -32,6 +36,17 @@ export function entryOf(wire: WireEntry): Entry {
 /** The values of an entry of a kind this client does not know: a place in the journal and nothing to show. */
 const unknownBody = (typename: string): EntryBody => ({ kind: typename }) as unknown as EntryBody;
 
+const sources = ['MESSAGE', 'FEEDBACK', 'STEER'] as const satisfies readonly EntryOf<'USER'>['source'][];
+const cancellationReasons = [
+  'STOPPED',
+  'FAILED',
+] as const satisfies readonly EntryOf<'CANCELLATION'>['reason'][];
+const rewindReasons = ['REWIND', 'RETRY', 'EDIT'] as const satisfies readonly EntryOf<'REWIND'>['reason'][];
+
+/** A word this client knows; one of a newer server is read as the first, which is the plainest. */
+const oneOf = <Word extends string>(words: readonly [Word, ...Word[]], word: string): Word =>
+  words.find((known) => known === word) ?? words[0];
+
 function bodyOf(wire: WireEntry): EntryBody {
   switch (wire.__typename) {
     case 'UserEntry':
@@ -39,7 +54,7 @@ function bodyOf(wire: WireEntry): EntryBody {
         kind: 'USER',
         text: wire.text,
         author: wire.author,
-        source: wire.source === 'FEEDBACK' ? 'FEEDBACK' : 'MESSAGE',
+        source: oneOf(sources, wire.source),
       };
     case 'AssistantEntry': {
       const { text, reasoning, calls, finish, model, usage, discarded } = wire;
@@ -56,7 +71,7 @@ function bodyOf(wire: WireEntry): EntryBody {
         kind: 'CANCELLATION',
         text: wire.text,
         reasoning: wire.reasoning,
-        reason: wire.reason === 'FAILED' ? 'FAILED' : 'STOPPED',
+        reason: oneOf(cancellationReasons, wire.reason),
       };
     case 'LifecycleEntry':
       return { kind: 'LIFECYCLE', lifecycle: wire.lifecycle };
@@ -72,6 +87,8 @@ function bodyOf(wire: WireEntry): EntryBody {
       return { kind: 'APPROVAL', cycle: wire.cycle };
     case 'QueueEntry':
       return { kind: 'QUEUE', queue: wire.queue };
+    case 'RewindEntry':
+      return { kind: 'REWIND', after: wire.after, reason: oneOf(rewindReasons, wire.reason), by: wire.by };
     case 'RecoveryEntry':
       return { kind: 'RECOVERY', reason: wire.reason, message: wire.message };
     default:

@@ -43,6 +43,7 @@ export interface WorkstreamSummaryModel {
   readonly stopping: boolean;
   readonly model: string;
   readonly revision: number;
+  readonly persistence: Persistence['status'];
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -51,6 +52,8 @@ export interface WorkstreamSummaryModel {
 export type WorkstreamStateItem =
   | { readonly type: 'StatesSnapshot'; readonly workstreams: readonly WorkstreamSummaryModel[] }
   | { readonly type: 'StateChanged'; readonly workstream: WorkstreamSummaryModel }
+  /** How storing goes for the whole server: after each snapshot, and whenever it changes. */
+  | { readonly type: 'ServerPersistenceChanged'; readonly persistence: Persistence }
   | { readonly type: 'StatesHeartbeat'; readonly at: string };
 
 /** A page of history, oldest first, contiguous in revision, each entry once (D-53). */
@@ -89,6 +92,29 @@ export interface Place {
   readonly id: string;
 }
 
+/** Where a found entry stands among all that can be found: newest first by its time, then by the other two. */
+export interface SearchPlace {
+  /** ISO 8601, milliseconds. */
+  readonly at: string;
+  readonly workstreamId: string;
+  readonly revision: number;
+}
+
+/** A piece of plain text; `hit` when it is what was searched for. */
+export interface SnippetSegment {
+  readonly text: string;
+  readonly hit: boolean;
+}
+
+export interface SearchHitModel {
+  readonly workstreamId: string;
+  /** Of the workstream. */
+  readonly title: string;
+  readonly entry: Entry;
+  readonly superseded: boolean;
+  readonly snippet: readonly SnippetSegment[];
+}
+
 export interface ModelModel {
   readonly alias: string;
   /** What serves it, for people: the endpoint's host and the model's name there, or "built in". */
@@ -101,7 +127,7 @@ export interface ModelModel {
 export interface ToolModel {
   readonly name: string;
   readonly description: string;
-  /** True: a person is asked before each call. */
+  /** True: it changes something, so a person is asked before each call as far as the mode wants it. */
   readonly asks: boolean;
 }
 

@@ -71,9 +71,17 @@ export interface Preview {
   readonly body: string;
 }
 
+/**
+ * What a person is asked about (D-64). ASK: every call that changes something. TRUST_WORKSPACE: edits inside the
+ * workspace run unasked, commands do not. TRUST_ALL: nothing is asked.
+ */
+export type ApprovalMode = 'ASK' | 'TRUST_WORKSPACE' | 'TRUST_ALL';
+
 export interface ApprovalDecision {
   readonly verdict: 'APPROVED' | 'DENIED';
-  readonly source: 'PERSON';
+  /** A person, or the workstream's mode at the time the call was prepared. */
+  readonly source: 'PERSON' | Exclude<ApprovalMode, 'ASK'>;
+  /** Who decided, or who had set the mode. */
   readonly by: Author;
   readonly feedback: string | null;
   readonly at: string;
@@ -106,6 +114,10 @@ export interface QueuedMessage {
   readonly id: string;
   readonly text: string;
   readonly author: Author;
+  /** STEER: said to the model after the calls under way, if the turn it is meant for gets that far (D-63). */
+  readonly delivery: 'QUEUE' | 'STEER';
+  /** The turn a STEER is meant for; null for QUEUE. */
+  readonly turnId: string | null;
   /** Sent after the live turn was told to stop: not held, it starts the next turn (D-63). */
   readonly afterStop: boolean;
   readonly at: string;
@@ -131,6 +143,9 @@ export interface Configuration {
   readonly model: string;
   /** Absolute path of the folder the tools work in. */
   readonly workspace: string;
+  readonly approvalMode: ApprovalMode;
+  /** Who set the mode: whose word it is when it answers in a person's place. */
+  readonly approvalModeBy: Author;
 }
 
 interface Placed {
@@ -154,7 +169,8 @@ export type EntryBody =
       readonly kind: 'USER';
       readonly text: string;
       readonly author: Author;
-      readonly source: 'MESSAGE' | 'FEEDBACK';
+      /** STEER: said while the turn ran. FEEDBACK: said with a decision about an approval. */
+      readonly source: 'MESSAGE' | 'FEEDBACK' | 'STEER';
     }
   | {
       readonly kind: 'ASSISTANT';
@@ -188,6 +204,16 @@ export type EntryBody =
     }
   | { readonly kind: 'APPROVAL'; readonly cycle: ApprovalCycle }
   | { readonly kind: 'QUEUE'; readonly queue: Queue }
+  | {
+      /**
+       * Supersedes every entry between `after` (exclusive) and itself: the model does not see them any more; nothing is
+       * deleted (D-59). RETRY and EDIT are followed by a turn in the same batch.
+       */
+      readonly kind: 'REWIND';
+      readonly after: number;
+      readonly reason: 'REWIND' | 'RETRY' | 'EDIT';
+      readonly by: Author;
+    }
   | { readonly kind: 'RECOVERY'; readonly reason: string; readonly message: string };
 
 export type EntryKind = EntryBody['kind'];
@@ -207,6 +233,7 @@ const conversationKinds: Readonly<Record<EntryKind, boolean>> = {
   TOOL_SETTLED: false,
   APPROVAL: false,
   QUEUE: false,
+  REWIND: false,
   RECOVERY: false,
 };
 

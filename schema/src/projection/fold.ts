@@ -31,6 +31,12 @@ export interface Batch {
   readonly calls: readonly BatchCall[];
 }
 
+/** Entries with `after` < revision ≤ `through`. */
+export interface Span {
+  readonly after: number;
+  readonly through: number;
+}
+
 export interface Projection {
   readonly revision: number;
   readonly epoch: number;
@@ -46,6 +52,8 @@ export interface Projection {
    */
   readonly cycles: readonly ApprovalCycle[];
   readonly queue: Queue;
+  /** What rewinds took out of the conversation: ascending, apart from one another (D-59). */
+  readonly superseded: readonly Span[];
   /** ISO 8601 time of the latest entry; null before the first. */
   readonly updatedAt: string | null;
 }
@@ -55,11 +63,18 @@ export const emptyProjection: Projection = {
   epoch: 0,
   generation: 0,
   lifecycle: 'CREATING',
-  configuration: { title: '', model: '', workspace: '' },
+  configuration: {
+    title: '',
+    model: '',
+    workspace: '',
+    approvalMode: 'ASK',
+    approvalModeBy: { id: '', name: '' },
+  },
   turn: null,
   batch: null,
   cycles: [],
   queue: { items: [], held: false },
+  superseded: [],
   updatedAt: null,
 };
 
@@ -68,6 +83,10 @@ export const isSettled = (turn: Turn): boolean => turn.outcome !== null;
 
 /** The turn that still runs, if any. */
 export const liveTurn = (p: Projection): Turn | null => (p.turn && !isSettled(p.turn) ? p.turn : null);
+
+/** True when a rewind took this place of the journal out of the conversation. */
+export const isSuperseded = (p: Pick<Projection, 'superseded'>, revision: number): boolean =>
+  p.superseded.some((span) => revision > span.after && revision <= span.through);
 
 /** Applies the next entry. An entry that is not the next one leaves the projection as it is. */
 export function applyEntry(p: Projection, entry: Entry): Projection {
@@ -124,9 +143,23 @@ function applyKind(next: Projection, entry: Entry): Projection {
       return { ...next, cycles: [...next.cycles.filter((c) => c.id !== entry.cycle.id), entry.cycle] };
     case 'QUEUE':
       return { ...next, queue: entry.queue };
+    case 'REWIND':
+      // What failed is superseded with the rest: the last turn is not the last word any more.
+      return {
+        ...next,
+        turn: null,
+        superseded: supersede(next.superseded, { after: entry.after, through: entry.revision - 1 }),
+      };
     default:
       return next;
   }
+}
+
+/** Adds a span that ends after all others; what it covers or touches becomes one with it. */
+function supersede(spans: readonly Span[], span: Span): readonly Span[] {
+  const touched = spans.filter((known) => known.through >= span.after);
+  const after = Math.min(span.after, ...touched.map((known) => known.after));
+  return [...spans.filter((known) => known.through < span.after), { ...span, after }];
 }
 
 /** Applies entries in order, skipping those that are not next. */

@@ -11,7 +11,14 @@ import { Accepted } from './durability.ts';
 import { enumOf } from './enum.ts';
 import { onWorkstream, workstreamGlobalId } from './global-id.ts';
 import { pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
-import { AlreadyDecided, ApprovalGone, ArgumentsChanged, commandRefusals, resultOf } from './rejection.ts';
+import {
+  AlreadyDecided,
+  ApprovalGone,
+  ArgumentsChanged,
+  commandRefusals,
+  NotYours,
+  resultOf,
+} from './rejection.ts';
 
 const PreviewKind = enumOf<PreviewModel['kind']>('PreviewKind', 'How to show a preview.', {
   COMMAND: 'A command for a shell.',
@@ -68,7 +75,9 @@ const CycleStatus = enumOf<CycleModel['status']>('ApprovalCycleStatus', 'Where a
 });
 
 export const ApprovalCycle = builder.objectRef<CycleModel>('ApprovalCycle').implement({
-  description: 'One question to a person about the calls of one answer of the model.',
+  description:
+    'One question to a person about the calls of one answer of the model, or the record of what the mode of the ' +
+    'workstream decided about them in place of a person: then it may be SETTLED from the beginning.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the cycle, as `decideApproval` takes it.' }),
     kind: t.field({ type: CycleKind, description: 'What it asks about.', resolve: (c) => c.kind }),
@@ -152,7 +161,7 @@ const DecideApprovalInput = builder.inputType('DecideApprovalInput', {
     verdict: t.field({ type: ApprovalVerdict, required: true, description: 'Whether the call may run.' }),
     feedback: t.string({
       description:
-        'What the model should know, at most 10,000 characters; it reaches it after the results of the batch.',
+        'What the model should know, at most 10,000 characters; it reaches it after the results of the batch, as a message of the decider. Only for the principal of the turn; null or empty: nothing.',
     }),
   }),
 });
@@ -177,12 +186,14 @@ builder.mutationField('decideApproval', (t) =>
       APPROVAL_GONE: ApprovalGone,
       ALREADY_DECIDED: AlreadyDecided,
       ARGUMENTS_CHANGED: ArgumentsChanged,
+      NOT_YOURS: NotYours,
     }),
     description:
       'Approves or denies one call. The first decision wins, whoever else tries. Answers when the decision is safe, ' +
       'not when the call has run; an approved call starts at once, whatever else of its cycle is still open. APPROVAL_GONE: the ' +
       'cycle is not open any more and nothing was approved. ALREADY_DECIDED carries the decision that stands. ' +
-      'ARGUMENTS_CHANGED: look again, something else would run.',
+      'ARGUMENTS_CHANGED: look again, something else would run. NOT_YOURS: anybody may decide, but only the principal of ' +
+      'the turn may say something with it; decide again without `feedback`.',
     args: { input: t.arg({ type: DecideApprovalInput, required: true, description: 'What was decided.' }) },
     resolve: (_root, { input }, { services, viewer }) =>
       onWorkstream(input.workstreamId, (workstreamId) =>

@@ -15,6 +15,9 @@ export const ApprovalVerdict = enumOf<DecisionModel['verdict']>(
 
 const DecisionSource = enumOf<DecisionModel['source']>('DecisionSource', 'What decided.', {
   PERSON: 'A person, by `decideApproval`.',
+  TRUST_WORKSPACE:
+    'The mode TRUST_WORKSPACE, which the workstream had when the call was prepared: nobody was asked.',
+  TRUST_ALL: 'The mode TRUST_ALL, which the workstream had when the call was prepared: nobody was asked.',
 });
 
 export const ApprovalDecision = builder.objectRef<DecisionModel>('ApprovalDecision').implement({
@@ -26,10 +29,15 @@ export const ApprovalDecision = builder.objectRef<DecisionModel>('ApprovalDecisi
       resolve: (d) => d.verdict,
     }),
     source: t.field({ type: DecisionSource, description: 'What decided.', resolve: (d) => d.source }),
-    by: t.field({ type: Author, description: 'Who decided.', resolve: (d) => d.by }),
+    by: t.field({
+      type: Author,
+      description: 'Who decided, or who had set the mode that did.',
+      resolve: (d) => d.by,
+    }),
     feedback: t.exposeString('feedback', {
       nullable: true,
-      description: 'What the decider wants the model to know, at most 10,000 characters; null when nothing.',
+      description:
+        'What the decider wants the model to know, at most 10,000 characters; null when nothing, as always for a mode.',
     }),
     at: t.field({ type: 'DateTime', description: 'When it was decided.', resolve: (d) => d.at }),
   }),

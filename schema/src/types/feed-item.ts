@@ -57,7 +57,8 @@ const EntriesDurable = itemRef('EntriesDurable').implement({
 
 const EpochStarted = itemRef('EpochStarted').implement({
   description:
-    'Another process runs the workstream now. Drop the entries above `from`: they were pending and are lost. The rest is ' +
+    'Another process runs the workstream now, or `discardUnsaved` gave up what could not be stored. Drop the entries above ' +
+    '`from`: they were pending and are lost. The rest is ' +
     'committed. Drop the overlay. New entries follow from `from` + 1, under new ids. Pending entries vanish in no other way.',
   fields: (t) => ({
     epoch: t.int({ description: 'The new ownership.', resolve: ({ item }) => item.epoch }),

@@ -111,7 +111,8 @@ function historyRange(args: HistoryArgs, head: number): HistoryRange {
   return { direction: 'backward', count: pageSize('last', args.last, defaultPageSize), before };
 }
 
-const encodeRevision = (revision: number): string => Buffer.from(`r${revision}`).toString('base64url');
+/** The cursor of the entry with this revision; opaque to clients. */
+export const encodeRevision = (revision: number): string => Buffer.from(`r${revision}`).toString('base64url');
 
 function decodeRevision(argument: string, cursor: string): number {
   const match = /^r(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'));

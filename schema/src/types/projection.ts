@@ -1,12 +1,13 @@
 /** Owns: the fold's value on the wire, complete, under the fold's own names. */
 import { builder } from '../builder.ts';
 import type {
-  Configuration as ConfigurationModel,
   Lifecycle as LifecycleValue,
   Projection as ProjectionModel,
+  Span as SpanModel,
 } from '../projection/index.ts';
 import { ApprovalCycle } from './approval-cycle.ts';
 import { Batch } from './batch.ts';
+import { Configuration } from './configuration.ts';
 import { enumOf } from './enum.ts';
 import { Queue } from './queue.ts';
 import { Turn } from './turn.ts';
@@ -17,16 +18,26 @@ export const Lifecycle = enumOf<LifecycleValue>('Lifecycle', 'Whether a workstre
   CLOSED: 'It can be read and followed; it takes no commands.',
 });
 
-export const Configuration = builder.objectRef<ConfigurationModel>('Configuration').implement({
-  description: 'What a workstream is set to.',
+/** How to read `superseded`, wherever it stands. */
+export const supersededText =
+  'What rewinds, retries and edits took out of the conversation: ascending, neither overlapping nor touching one another, ' +
+  'usually few. The model does not see the messages, answers and results in these spans. Nothing is deleted: `history` ' +
+  'still has these entries, each in its place. To show it, leave out the conversation entries (USER, ASSISTANT, TOOL, SYSTEM, ' +
+  'CANCELLATION) whose revision lies in a span, or fold them away behind a mark at the RewindEntry that says who went back ' +
+  'and why; an open page does the same when a RewindEntry arrives. What control entries in a span set (configuration, ' +
+  'queue, lifecycle) still holds, and files in the workspace stay as the calls left them. A RewindEntry adds the span ' +
+  'from its `after` to the revision before its own, made one with all spans it covers or touches.';
+
+export const SupersededSpan = builder.objectRef<SpanModel>('SupersededSpan').implement({
+  description:
+    'A stretch of the journal that is not part of the conversation any more: `after` < revision ≤ `through`.',
   fields: (t) => ({
-    title: t.exposeString('title', { description: 'Name for people, at most 200 characters.' }),
-    model: t.exposeString('model', {
-      description: 'Alias of the model that serves the next call; see `Query.models`.',
+    after: t.field({
+      type: 'Revision',
+      description: 'The last entry before it, which stays; 0 when none does.',
+      resolve: (s) => s.after,
     }),
-    workspace: t.exposeString('workspace', {
-      description: 'Absolute path, on the server, of the folder the tools work in.',
-    }),
+    through: t.field({ type: 'Revision', description: 'The last entry in it.', resolve: (s) => s.through }),
   }),
 });
 
@@ -36,7 +47,8 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
     'that folds the entries after `revision` over it gets what the server has. How each entry changes it: LIFECYCLE, ' +
     'CONFIGURATION, TURN, QUEUE replace their part; a settled TURN also empties batch and cycles; ASSISTANT empties the ' +
     'cycles, and opens the batch if it has calls; TOOL_STARTED and TOOL_SETTLED mark a call of it; TOOL removes a call, ' +
-    'the last one closes the batch; APPROVAL puts its cycle last in place of the one with its id.',
+    'the last one closes the batch; APPROVAL puts its cycle last in place of the one with its id; REWIND makes the turn ' +
+    'null and supersedes what lies between its `after` and itself.',
   fields: (t) => ({
     revision: t.field({
       type: 'Revision',
@@ -58,7 +70,8 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
     turn: t.field({
       type: Turn,
       nullable: true,
-      description: 'The live turn, or else the last one; null before the first.',
+      description:
+        'The live turn, or else the last one; null before the first, and after a rewind until the next one.',
       resolve: (p) => p.turn,
     }),
     batch: t.field({
@@ -73,6 +86,11 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
       resolve: (p) => p.cycles,
     }),
     queue: t.field({ type: Queue, description: 'Messages that wait.', resolve: (p) => p.queue }),
+    superseded: t.field({
+      type: [SupersededSpan],
+      description: supersededText,
+      resolve: (p) => p.superseded,
+    }),
     updatedAt: t.field({
       type: 'DateTime',
       nullable: true,

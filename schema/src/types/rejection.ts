@@ -7,13 +7,17 @@ import type {
   AlreadyDecided as AlreadyDecidedOutcome,
   ApprovalGone as ApprovalGoneOutcome,
   ArgumentsChanged as ArgumentsChangedOutcome,
+  Busy as BusyOutcome,
   InvalidInput as InvalidInputOutcome,
+  MessageNotQueued as MessageNotQueuedOutcome,
+  NotYours as NotYoursOutcome,
   QueueFull as QueueFullOutcome,
   Rejection as RejectionOutcome,
   RejectionCode as Code,
   StaleTurn as StaleTurnOutcome,
 } from '../outcome.ts';
 import { ApprovalDecision } from './approval-decision.ts';
+import { Author } from './author.ts';
 import { enumOf } from './enum.ts';
 
 export const RejectionCode = enumOf<Code>(
@@ -25,7 +29,11 @@ export const RejectionCode = enumOf<Code>(
     KEY_REUSED: 'The key was used before with another input.',
     WORKSTREAM_CLOSED: 'The workstream is closed; it can be read, not commanded.',
     QUEUE_FULL: 'As many messages wait as may wait.',
-    STALE_TURN: 'The turn named is not the live one.',
+    STALE_TURN: 'The turn named is not the one it is about.',
+    BUSY: 'It cannot be done while a turn runs, or while messages of another author wait.',
+    NOT_YOURS: 'It would run on the credentials of somebody else.',
+    MESSAGE_NOT_QUEUED: 'No message with this id waits in the queue.',
+    MESSAGE_NOT_FOUND: 'No message of a person with this id is in the conversation.',
     APPROVAL_GONE: 'There is no such open cycle, or no such item in it.',
     ALREADY_DECIDED: 'Somebody decided this item first.',
     ARGUMENTS_CHANGED: 'The arguments seen are not the ones that would run.',
@@ -34,6 +42,9 @@ export const RejectionCode = enumOf<Code>(
     QUARANTINED: 'The workstream could not be recovered three times in a row; it can be read, not commanded.',
     SHUTTING_DOWN: 'The server is stopping.',
     STORAGE_UNAVAILABLE: 'The database did not answer.',
+    UNSAVED_CONFLICT: 'The database refuses what the workstream accepted; `discardUnsaved` comes first.',
+    DISCARDED: 'It was discarded before it was stored.',
+    NOTHING_TO_DISCARD: 'The database refused nothing.',
     TOKEN_NOT_FOUND: 'No token has this id.',
   },
 );
@@ -45,6 +56,10 @@ const typenameByCode: Readonly<Record<Code, string>> = {
   WORKSTREAM_CLOSED: 'WorkstreamClosed',
   QUEUE_FULL: 'QueueFull',
   STALE_TURN: 'StaleTurn',
+  BUSY: 'Busy',
+  NOT_YOURS: 'NotYours',
+  MESSAGE_NOT_QUEUED: 'MessageNotQueued',
+  MESSAGE_NOT_FOUND: 'MessageNotFound',
   APPROVAL_GONE: 'ApprovalGone',
   ALREADY_DECIDED: 'AlreadyDecided',
   ARGUMENTS_CHANGED: 'ArgumentsChanged',
@@ -53,6 +68,9 @@ const typenameByCode: Readonly<Record<Code, string>> = {
   QUARANTINED: 'Quarantined',
   SHUTTING_DOWN: 'ShuttingDown',
   STORAGE_UNAVAILABLE: 'StorageUnavailable',
+  UNSAVED_CONFLICT: 'UnsavedConflict',
+  DISCARDED: 'Discarded',
+  NOTHING_TO_DISCARD: 'NothingToDiscard',
   TOKEN_NOT_FOUND: 'TokenNotFound',
 };
 
@@ -100,20 +118,66 @@ export const WorkstreamClosed = plain(
   'The workstream is closed. It can be read and followed, and takes no commands.',
 );
 export const QueueFull = rejection<QueueFullOutcome>('QUEUE_FULL').implement({
-  description: 'As many messages wait for the live turn as may wait. Send again when it has ended.',
+  description:
+    'As many messages wait as may wait, or, together with this one, more than 2,000,000 UTF-16 code units of text. Send ' +
+    'again when the live turn has ended, or withdraw one.',
   interfaces: [Rejection],
   fields: (t) => ({ capacity: t.exposeInt('capacity', { description: 'How many messages may wait.' }) }),
 });
 export const StaleTurn = rejection<StaleTurnOutcome>('STALE_TURN').implement({
-  description: 'The turn named has ended. Nothing was stopped, so that a late Stop never ends a newer turn.',
+  description:
+    'The turn named is not the one you would act on: there is more than you saw, or it has ended. Nothing happened. Look ' +
+    'at the workstream again, and decide again, under a new key.',
   interfaces: [Rejection],
   fields: (t) => ({
     currentTurnId: t.exposeID('currentTurnId', {
       nullable: true,
-      description: 'The turn that runs now; null when none does.',
+      description:
+        'What to name now. To `stopTurn` and `sendMessage`: the turn that runs, null when none does. To `rewindWorkstream`, ' +
+        '`resendMessage` and `retryTurn`: the last turn, null when there is none after a rewind.',
     }),
   }),
 });
+export const Busy = rejection<BusyOutcome>('BUSY').implement({
+  description:
+    'It cannot be done now, because a turn runs or because messages of another author wait for theirs. Try again when ' +
+    'the turn has ended, or stop it first.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    currentTurnId: t.exposeID('currentTurnId', {
+      nullable: true,
+      description: 'The turn that runs; null: none ran, and messages of another author come first.',
+    }),
+  }),
+});
+export const NotYours = rejection<NotYoursOutcome>('NOT_YOURS').implement({
+  description:
+    'What one author wrote never runs on the credentials of another one, so only `author` may do this. Others can send a ' +
+    'message of their own, which gets a turn of its own.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    author: t.field({
+      type: Author,
+      description: 'On whose credentials it would run.',
+      resolve: (r) => r.author,
+    }),
+  }),
+});
+export const MessageNotQueued = rejection<MessageNotQueuedOutcome>('MESSAGE_NOT_QUEUED').implement({
+  description:
+    'The message does not wait: it was said to the model already, was withdrawn, or never was. Nothing was changed.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    queuedMessageIds: t.exposeIDList('queuedMessageIds', {
+      description: 'Ids of the messages that wait now, oldest first, at most 20.',
+    }),
+  }),
+});
+export const MessageNotFound = plain(
+  'MESSAGE_NOT_FOUND',
+  'There is no such message of a person in the conversation: the id is not the `entryId` of a USER entry, the entry is ' +
+    'superseded already, or it came with a decision (source FEEDBACK). To `retryTurn`: no message was said yet.',
+);
 export const ApprovalGone = rejection<ApprovalGoneOutcome>('APPROVAL_GONE').implement({
   description: 'The cycle was superseded or never was, or has no item for this call. Nothing was approved.',
   interfaces: [Rejection],
@@ -161,6 +225,21 @@ export const StorageUnavailable = plain(
   'STORAGE_UNAVAILABLE',
   'The database did not answer and nothing was done. Repeat the same key after a pause.',
 );
+export const UnsavedConflict = plain(
+  'UNSAVED_CONFLICT',
+  'The database refuses to store what the workstream accepted before, so nothing more can be accepted. `discardUnsaved` ' +
+    'gives up what could not be stored; then send again.',
+);
+export const Discarded = plain(
+  'DISCARDED',
+  'The command was accepted and not stored yet when somebody discarded what could not be stored: it is gone with the ' +
+    'rest. Repeat it if it is still wanted.',
+);
+export const NothingToDiscard = plain(
+  'NOTHING_TO_DISCARD',
+  'The database has refused nothing of this workstream, so nothing was given up. Entries that only wait for the database ' +
+    '(PENDING, RETRYING) are never discarded.',
+);
 export const TokenNotFound = plain('TOKEN_NOT_FOUND', 'No token has this id.');
 
 /** What every command on a workstream can meet before its own rules are asked. */
@@ -174,6 +253,8 @@ export const commandRefusals = {
   QUARANTINED: Quarantined,
   SHUTTING_DOWN: ShuttingDown,
   STORAGE_UNAVAILABLE: StorageUnavailable,
+  UNSAVED_CONFLICT: UnsavedConflict,
+  DISCARDED: Discarded,
 } as const;
 
 type Types = (typeof builder)['$inferSchemaTypes'];

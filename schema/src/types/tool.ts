@@ -7,7 +7,12 @@ const Tool = builder.objectRef<ToolModel>('Tool').implement({
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name, as in `Call.name`.' }),
     description: t.exposeString('description', { description: 'What the model is told about it.' }),
-    asks: t.exposeBoolean('asks', { description: 'True: a person is asked before each call.' }),
+    asks: t.exposeBoolean('asks', {
+      description:
+        'True: it changes something, so a person is asked before each call, as far as the `ApprovalMode` of the workstream ' +
+        'wants it: always in ASK; in TRUST_WORKSPACE only if it runs commands; never in TRUST_ALL. False: it only looks, and ' +
+        'nobody is asked.',
+    }),
   }),
 });
 

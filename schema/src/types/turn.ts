@@ -102,17 +102,25 @@ const StopTurnInput = builder.inputType('StopTurnInput', {
       description:
         'The turn the caller saw, so that a late Stop cannot end a newer one; null: whatever runs.',
     }),
+    force: t.boolean({
+      description:
+        'True: the turn is settled at once, without waiting until what it began is seen to end; calls that run are given the ' +
+        'effect UNKNOWN, and go on being killed. Null: false.',
+    }),
   }),
 });
 
 type Stopped = Extract<StopTurnOutcome, { type: 'Accepted' }>;
 const StopTurnPayload = builder.objectRef<Stopped>('StopTurnPayload').implement({
   description:
-    'Stop was accepted. The turn is INTERRUPTING until everything it owned has ended, at most about 10 s.',
+    'Stop was accepted. The turn is INTERRUPTING until everything it owned has ended, at most about 10 s; with `force` it ' +
+    'has settled already.',
   interfaces: [Accepted],
   fields: (t) => ({
     stopped: t.exposeIDList('stopped', {
-      description: 'Ids of what is being ended: the turn and its running calls.',
+      description:
+        'Ids of what is being ended: the turn, its running calls, and the calls and answers that an earlier turn, forced to ' +
+        'settle, left running.',
     }),
     nothingToStop: t.exposeBoolean('nothingToStop', {
       description: 'True when `stopped` is empty: nothing ran, which is a calm answer.',
@@ -129,12 +137,18 @@ builder.mutationField('stopTurn', (t) =>
     description:
       'Stops the live turn: the open answer is kept as far as it came, running tools are killed, open approvals are ' +
       'superseded, the queue is held. Answers when the stop itself is safe, not when the turn has ended: watch for that. ' +
-      'STALE_TURN means that the turn you named has ended already and nothing was stopped. Without a live turn it is ' +
-      'accepted and says `nothingToStop`.',
+      'STALE_TURN means that another turn than the one you named runs and nothing was stopped. Without a live turn it ends ' +
+      'what a forced Stop left running; when there is nothing either, it is accepted and says `nothingToStop`. Stopping ' +
+      'again with `force` ends the wait of a turn that is INTERRUPTING.',
     args: { input: t.arg({ type: StopTurnInput, required: true, description: 'What to stop.' }) },
     resolve: (_root, { input }, { services, viewer }) =>
       onWorkstream(input.workstreamId, (workstreamId) =>
-        services.turns.stop(viewer, { key: input.key, workstreamId, turnId: input.turnId ?? null }),
+        services.turns.stop(viewer, {
+          ...input,
+          workstreamId,
+          turnId: input.turnId ?? null,
+          force: input.force ?? false,
+        }),
       ),
   }),
 );

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import type { WorkstreamStateItem as StateItem, WorkstreamSummaryModel } from '../model/index.ts';
 import { workstreamGlobalId } from './global-id.ts';
 import { pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
+import { Persistence, PersistenceStatus } from './persistence.ts';
 import { untilLeft } from './subscribe.ts';
 import { WorkstreamState } from './workstream.ts';
 
@@ -24,6 +25,11 @@ export const WorkstreamSummary = builder.objectRef<WorkstreamSummaryModel>('Work
       description:
         'Revision this row was computed at: of two rows of one workstream the higher one is newer.',
       resolve: (w) => w.revision,
+    }),
+    persistence: t.field({
+      type: PersistenceStatus,
+      description: 'How storing its entries is going; `Workstream.persistence` says more.',
+      resolve: (w) => w.persistence,
     }),
     createdAt: t.field({ type: 'DateTime', description: 'When it was made.', resolve: (w) => w.createdAt }),
     updatedAt: t.field({
@@ -81,7 +87,8 @@ const StatesSnapshot = builder.objectRef<Of<'StatesSnapshot'>>('StatesSnapshot')
 
 export const StateChanged = builder.objectRef<Of<'StateChanged'>>('StateChanged').implement({
   description:
-    'A workstream is new or has changed. Changes of one workstream are merged when they come fast.',
+    'A workstream is new or has changed. Changes of one workstream are merged when they come fast. A row of the same ' +
+    'revision replaces the one before it: storing goes better or worse without an entry.',
   fields: (t) => ({
     workstream: t.field({
       type: WorkstreamSummary,
@@ -90,6 +97,21 @@ export const StateChanged = builder.objectRef<Of<'StateChanged'>>('StateChanged'
     }),
   }),
 });
+
+const ServerPersistenceChanged = builder
+  .objectRef<Of<'ServerPersistenceChanged'>>('ServerPersistenceChanged')
+  .implement({
+    description:
+      'How storing is going for the server as a whole: show it to everybody when it is not HEALTHY, since nothing new is ' +
+      'safe then. Comes after each snapshot, and whenever it changes; equals `Server.persistence`.',
+    fields: (t) => ({
+      persistence: t.field({
+        type: Persistence,
+        description: 'How it is going now, over all workstreams the server runs.',
+        resolve: (item) => item.persistence,
+      }),
+    }),
+  });
 
 const StatesHeartbeat = builder.objectRef<Of<'StatesHeartbeat'>>('StatesHeartbeat').implement({
   description: 'Nothing else happened for a while: the connection lives.',
@@ -100,7 +122,7 @@ const StatesHeartbeat = builder.objectRef<Of<'StatesHeartbeat'>>('StatesHeartbea
 
 const WorkstreamStateItem = builder.unionType('WorkstreamStateItem', {
   description: 'What `workstreamStates` carries. Kinds may be added: skip one you do not know.',
-  types: [StatesSnapshot, StateChanged, StatesHeartbeat],
+  types: [StatesSnapshot, StateChanged, ServerPersistenceChanged, StatesHeartbeat],
   resolveType: (item) => item.type,
 });
 
@@ -108,8 +130,9 @@ builder.subscriptionField('workstreamStates', (t) =>
   t.field({
     type: WorkstreamStateItem,
     description:
-      'The list of workstreams, live. Order: one snapshot, then changes, which for one workstream come in order of its ' +
-      'revisions, then a heartbeat every 15 s. Needs no cursor: after a reconnect it begins with a snapshot again.',
+      'The list of workstreams, live, and how storing is going at the server. Order: one snapshot and one ' +
+      '`ServerPersistenceChanged`, then changes, which for one workstream come in order of its revisions, and a heartbeat ' +
+      'every 15 s. Needs no cursor: after a reconnect it begins with a snapshot again.',
     subscribe: (_root, _args, { services }) => untilLeft((signal) => services.workstreams.states(signal)),
     resolve: (item) => item,
   }),

@@ -12,6 +12,8 @@ import {
 } from '../projection/index.ts';
 import type { CreateWorkstreamOutcome } from '../services.ts';
 import { ApprovalCycle } from './approval-cycle.ts';
+import { Author } from './author.ts';
+import { ApprovalMode } from './configuration.ts';
 import { Accepted } from './durability.ts';
 import { Entry, entryNode } from './entries/entry.ts';
 import { enumOf } from './enum.ts';
@@ -19,7 +21,7 @@ import { workstreamGlobalId, workstreamIdOf } from './global-id.ts';
 import { HistoryConnection, historyOf, historySize } from './history.ts';
 import { Overlay } from './overlay.ts';
 import { Persistence } from './persistence.ts';
-import { Lifecycle, Projection } from './projection.ts';
+import { Lifecycle, Projection, SupersededSpan, supersededText } from './projection.ts';
 import { Queue } from './queue.ts';
 import { InvalidInput, KeyReused, resultOf, ShuttingDown, StorageUnavailable } from './rejection.ts';
 import { Turn } from './turn.ts';
@@ -128,7 +130,9 @@ export const Workstream = builder.objectRef<WorkstreamModel>('Workstream').imple
     lastTurn: t.field({
       type: Turn,
       nullable: true,
-      description: 'The turn that settled last; null before the first, and while a turn runs.',
+      description:
+        'The turn that settled last; null before the first, while a turn runs, and after a rewind. Its id is what ' +
+        '`rewindWorkstream`, `resendMessage` and `retryTurn` take as `turnId`.',
       resolve: ({ projection: { turn } }) => (turn && isSettled(turn) ? turn : null),
     }),
     revision: t.field({
@@ -207,6 +211,21 @@ export const Workstream = builder.objectRef<WorkstreamModel>('Workstream').imple
       description: 'Absolute path, on the server, of the folder the tools work in.',
       resolve: (w) => w.projection.configuration.workspace,
     }),
+    approvalMode: t.field({
+      type: ApprovalMode,
+      description: 'What a person is asked about, for calls that are prepared from now on.',
+      resolve: (w) => w.projection.configuration.approvalMode,
+    }),
+    approvalModeBy: t.field({
+      type: Author,
+      description: 'Who set the mode: whose word it is when it answers in place of a person.',
+      resolve: (w) => w.projection.configuration.approvalModeBy,
+    }),
+    superseded: t.field({
+      type: [SupersededSpan],
+      description: supersededText,
+      resolve: (w) => w.projection.superseded,
+    }),
     persistence: t.field({
       type: Persistence,
       description: 'How storing its entries is going.',
@@ -256,6 +275,7 @@ const CreateWorkstreamInput = builder.inputType('CreateWorkstreamInput', {
       description:
         'Absolute path, on the server, of an existing folder under one of `Server.workspaceRoots`; null: a folder of its own is made.',
     }),
+    approvalMode: t.field({ type: ApprovalMode, description: 'What to ask a person about; null: ASK.' }),
   }),
 });
 
@@ -290,12 +310,13 @@ builder.mutationField('createWorkstream', (t) =>
       'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind. ' +
       'INVALID_INPUT names the field: an unknown model, a folder that is missing or outside of the allowed roots, a title too long.',
     args: { input: t.arg({ type: CreateWorkstreamInput, required: true, description: 'What to make.' }) },
-    resolve: (_root, { input: { key, title, model, workspace } }, { services, viewer }) =>
+    resolve: (_root, { input: { key, title, model, workspace, approvalMode } }, { services, viewer }) =>
       services.workstreams.create(viewer, {
         key,
         title: title ?? null,
         model: model ?? null,
         workspace: workspace ?? null,
+        approvalMode: approvalMode ?? null,
       }),
   }),
 );

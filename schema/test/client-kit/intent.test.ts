@@ -1,10 +1,22 @@
 import { expect, it } from 'vitest';
-import { createIntent, newKey, type Progress } from '../../src/client-kit/intent.ts';
-import { createWorkstream, sendMessage } from '../../src/client-kit/operations.ts';
-import type { Failure } from '../../src/client-kit/failure.ts';
-import type { CreateWorkstreamOutcome, SendMessage, SendMessageOutcome } from '../../src/services.ts';
+import { createIntent, newKey, type Facts, type Progress } from '../../src/client-kit/intent.ts';
+import {
+  createWorkstream,
+  decideApproval,
+  sendMessage,
+  withdrawQueuedMessage,
+} from '../../src/client-kit/operations.ts';
+import type { Answer, Failure } from '../../src/client-kit/failure.ts';
+import type {
+  CreateWorkstreamOutcome,
+  DecideApprovalOutcome,
+  SendMessage,
+  SendMessageOutcome,
+} from '../../src/services.ts';
 import { workstreamGlobalId } from '../../src/types/global-id.ts';
 import { createInProcess, hastyPace } from './support/in-process.ts';
+
+type Refusal<O> = Extract<O, { readonly type: 'Rejected' }>;
 
 const input = { workstreamId: workstreamGlobalId('w1'), text: 'hello' };
 
@@ -67,8 +79,97 @@ it('D-11 a refusal that is not retryable is final, and names its field', async (
     code: 'INVALID_INPUT',
     message: 'Say something.',
     field: 'text',
+    facts: {},
   });
   expect(received).toHaveLength(1);
+});
+
+const author = { id: 'bob', name: 'Bob' };
+const decision = { verdict: 'DENIED', source: 'PERSON', by: author, feedback: 'no', at: 't' } as const;
+const said = { type: 'Rejected', message: 'So it is.', retryable: true } as const;
+/** What `sendMessage` can answer, and what of it a person is shown. Others are asked below as what `decide` answers. */
+const toAPerson: readonly (readonly [Refusal<SendMessageOutcome>, Facts])[] = [
+  [{ ...said, code: 'BUSY', currentTurnId: 't9' }, { currentTurnId: 't9' }],
+  [{ ...said, code: 'STALE_TURN', currentTurnId: null }, { currentTurnId: null }],
+  [{ ...said, code: 'QUEUE_FULL', capacity: 20 }, { capacity: 20 }],
+  [{ ...said, code: 'NOT_YOURS', author }, { author }],
+  [{ ...said, code: 'WORKSTREAM_CLOSED' }, {}],
+  [{ ...said, code: 'QUARANTINED' }, {}],
+  [{ ...said, code: 'UNSAVED_CONFLICT' }, {}],
+];
+it.each(toAPerson)(
+  'D-11 $0.code is for a person to decide: said at once, with the facts',
+  async (refusal, facts) => {
+    const { intent, received, pace } = server(refusal, accepted('DURABLE'));
+    expect(await intent.run()).toMatchObject({ type: 'Rejected', code: refusal.code, facts });
+    expect(received).toHaveLength(1);
+    expect(pace.paused).toEqual([]);
+  },
+);
+
+const passing = [
+  'OWNER_ELSEWHERE',
+  'OWNER_LOST',
+  'SHUTTING_DOWN',
+  'STORAGE_UNAVAILABLE',
+  'DISCARDED',
+] as const;
+it.each(passing)('D-60 %s passes by itself: the same key again', async (code) => {
+  const { intent, received, pace } = server({ ...said, code }, accepted('DURABLE'));
+  expect(await intent.run()).toMatchObject({ type: 'Accepted' });
+  expect(received.map((sent) => sent.key)).toEqual([intent.key, intent.key]);
+  expect(pace.paused).toEqual([400]);
+});
+
+const cannotDecide: readonly (readonly [Refusal<DecideApprovalOutcome>, Facts])[] = [
+  [{ ...said, code: 'ALREADY_DECIDED', decision }, { decision }],
+  [{ ...said, code: 'APPROVAL_GONE', currentCycleIds: ['c1'] }, { currentCycleIds: ['c1'] }],
+  [{ ...said, code: 'ARGUMENTS_CHANGED', currentHash: 'h2' }, { currentHash: 'h2' }],
+];
+it.each(cannotDecide)(
+  'D-64 a decision refused with $0.code says how things stand',
+  async (refusal, facts) => {
+    const transport = createInProcess({ approvals: { decide: () => Promise.resolve(refusal) } });
+    const decided = { workstreamId: input.workstreamId, cycleId: 'c', callId: 'a', argumentsHash: 'h' };
+    const intent = createIntent({ transport, pace: hastyPace() }, decideApproval, {
+      ...decided,
+      verdict: 'APPROVED',
+    });
+    expect(await intent.run()).toMatchObject({ type: 'Rejected', code: refusal.code, facts });
+  },
+);
+
+it('D-63 a message that does not wait any more is told with those that do', async () => {
+  const refusal = { ...said, code: 'MESSAGE_NOT_QUEUED', queuedMessageIds: ['q2'] } as const;
+  const transport = createInProcess({ messages: { withdrawQueued: () => Promise.resolve(refusal) } });
+  const intent = createIntent({ transport, pace: hastyPace() }, withdrawQueuedMessage, {
+    workstreamId: input.workstreamId,
+    messageId: 'q1',
+  });
+  expect(await intent.run()).toMatchObject({ type: 'Rejected', facts: { queuedMessageIds: ['q2'] } });
+});
+
+it('a code of a newer server is repeated when it says that it may be, and told otherwise', async () => {
+  const answers = [{ retryable: true }, { retryable: false }].map(({ retryable }) => ({
+    ok: true as const,
+    data: { result: { __typename: 'NewTrouble', code: 'toString', message: 'New.', retryable } },
+  }));
+  const { transport, pace } = server(accepted('DURABLE'));
+  const newer = { ...transport, request: () => Promise.resolve(answers.shift() as Answer<never>) };
+  const outcome = await createIntent({ transport: newer, pace }, sendMessage, input).run();
+  expect(outcome).toMatchObject({ type: 'Rejected', code: 'toString' });
+  expect(pace.paused).toEqual([400]);
+});
+
+it('stops trying when it is told to, and says that nobody knows', async () => {
+  const { intent, transport, pace } = server(accepted('DURABLE'));
+  transport.down = true;
+  const giveUp = new AbortController();
+  const outcome = await intent.run(() => {
+    giveUp.abort();
+  }, giveUp.signal);
+  expect(outcome).toMatchObject({ type: 'Failed', failure: { type: 'Network' } });
+  expect(pace.paused).toEqual([400]);
 });
 
 it('gives up after eight attempts without an answer, and can be run again under the same key', async () => {

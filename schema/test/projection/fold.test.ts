@@ -10,6 +10,7 @@ import {
   emptyProjection,
   isConversation,
   isStopping,
+  isSuperseded,
   openItems,
   stateOf,
   type Entry,
@@ -28,6 +29,7 @@ import {
   journalOf,
   liveTurn,
   open,
+  rewound,
   said,
   settled,
   started,
@@ -143,6 +145,36 @@ describe('the fold', () => {
   it('leaves a settled turn as it is (I26)', () => {
     const done = { ...settled('FAILED'), recoveries: 3 };
     expect(fold(open, { kind: 'TURN', turn: done }, answered('a')).turn).toEqual(done);
+  });
+
+  it('knows of every entry whether a rewind took it back, in spans apart from one another (D-59)', () => {
+    fc.assert(
+      fc.property(anyJournal, (journal) => {
+        const p = applyEntries(emptyProjection, journal);
+        for (const { revision } of journal)
+          expect(isSuperseded(p, revision)).toBe(
+            journal.some((e) => e.kind === 'REWIND' && e.after < revision && revision < e.revision),
+          );
+        for (const [i, { after, through }] of p.superseded.entries()) {
+          expect(after).toBeGreaterThan(p.superseded[i - 1]?.through ?? -1);
+          expect(through).toBeGreaterThanOrEqual(after);
+        }
+      }),
+    );
+  });
+
+  it('makes one span of those that a later rewind covers or touches, and forgets the last turn (D-59)', () => {
+    const failed: EntryBody = { kind: 'TURN', turn: settled('FAILED') };
+    const once = fold(open, began, failed, said(), rewound(3));
+    expect(once).toMatchObject({ superseded: [{ after: 3, through: 4 }], turn: null });
+    expect(stateOf(once)).toBe('IDLE');
+    const apart = applyEntries(once, [entryAt(6, said()), entryAt(7, said()), entryAt(8, rewound(6))]);
+    expect(apart.superseded).toEqual([
+      { after: 3, through: 4 },
+      { after: 6, through: 7 },
+    ]);
+    expect(applyEntry(apart, entryAt(9, rewound(4))).superseded).toEqual([{ after: 3, through: 8 }]);
+    expect(applyEntry(apart, entryAt(9, rewound(1))).superseded).toEqual([{ after: 1, through: 8 }]);
   });
 });
 

@@ -66,6 +66,7 @@ export const ended = (callId: string): EntryBody => ({
   name: 'tool',
   result: ok,
 });
+export const rewound = (after: number): EntryBody => ({ kind: 'REWIND', after, reason: 'REWIND', by: ann });
 export const answered = (callId: string): EntryBody => ({ kind: 'TOOL', callId, name: 'tool', ...ok });
 
 const cycle = (status: ApprovalCycle['status'], ...callIds: readonly string[]): ApprovalCycle => ({
@@ -97,7 +98,16 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
   fc.constantFrom<EntryBody>(
     open,
     { kind: 'LIFECYCLE', lifecycle: 'CLOSED' },
-    { kind: 'CONFIGURATION', configuration: { title: 'T', model: 'm', workspace: '/w' } },
+    {
+      kind: 'CONFIGURATION',
+      configuration: {
+        title: 'T',
+        model: 'm',
+        workspace: '/w',
+        approvalMode: 'TRUST_ALL',
+        approvalModeBy: ann,
+      },
+    },
     { kind: 'USER', text: 'hello', author: ann, source: 'MESSAGE' },
     { kind: 'SYSTEM', text: 'note', source: 'test' },
     { kind: 'CANCELLATION', text: 'part', reasoning: '', reason: 'STOPPED' },
@@ -113,6 +123,9 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
       settled('CANCELED'),
     )
     .map((turn): EntryBody => ({ kind: 'TURN', turn })),
+  fc
+    .tuple(fc.nat(40), fc.constantFrom('REWIND' as const, 'RETRY' as const, 'EDIT' as const))
+    .map(([after, reason]): EntryBody => ({ kind: 'REWIND', after, reason, by: ann })),
   fc.uniqueArray(callId).map((ids) => said(...ids)),
   callId.map(started),
   callId.map(ended),
@@ -122,11 +135,20 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
     .map(([status, id]) => asked(status, id)),
   fc.boolean().map((held): EntryBody => ({
     kind: 'QUEUE',
-    queue: { held, items: [{ id: 'q', text: 'later', author: ann, afterStop: false, at: 't' }] },
+    queue: {
+      held,
+      items: [
+        { id: 'q', text: 'later', author: ann, delivery: 'QUEUE', turnId: null, afterStop: false, at: 't' },
+      ],
+    },
   })),
 );
 
 /** A random journal: revisions 1..n. */
 export const anyJournal: fc.Arbitrary<readonly Entry[]> = fc
   .array(anyBody, { maxLength: 40, size: 'max' })
-  .map((bodies) => journalOf(...bodies));
+  .map((bodies) => journalOf(...bodies))
+  // A rewind goes back, never forward.
+  .map((journal) =>
+    journal.map((e) => (e.kind === 'REWIND' ? { ...e, after: Math.min(e.after, e.revision - 1) } : e)),
+  );

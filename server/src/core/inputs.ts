@@ -4,7 +4,7 @@
  *
  * Work that was begun under a claim comes back stamped with it; a stamp that is not current dies in `fence.ts` (D-5).
  */
-import type { Author } from 'schema/projection';
+import type { ApprovalMode, Author } from 'schema/projection';
 import type { PreparedCall } from './approvals/prepared.ts';
 import type { ModelOutcome } from './conversation/message.ts';
 import type { ToolResult } from 'schema/projection';
@@ -16,8 +16,27 @@ export interface Stamp {
 }
 
 export type Command =
-  | { readonly type: 'send'; readonly text: string }
-  | { readonly type: 'stop'; readonly turnId: string | null }
+  | {
+      readonly type: 'send';
+      readonly text: string;
+      readonly delivery: 'QUEUE' | 'STEER' | 'REJECT';
+      /** STEER: the turn it is meant for. */
+      readonly turnId: string | null;
+    }
+  | { readonly type: 'editQueued'; readonly messageId: string; readonly text: string }
+  | { readonly type: 'withdrawQueued'; readonly messageId: string }
+  /** `turnId` null: whatever runs. `force`: does not wait until what it began is seen to end (D-66). */
+  | { readonly type: 'stop'; readonly turnId: string | null; readonly force: boolean }
+  /** `turnId` of these three: the last turn the caller saw, null when none was shown. */
+  | { readonly type: 'rewind'; readonly messageId: string; readonly turnId: string | null }
+  | {
+      readonly type: 'resend';
+      readonly messageId: string;
+      readonly turnId: string | null;
+      readonly text: string;
+    }
+  | { readonly type: 'retry'; readonly turnId: string | null; readonly from: 'MESSAGE' | 'LAST_RESULT' }
+  | { readonly type: 'configure'; readonly approvalMode: ApprovalMode | null }
   | {
       readonly type: 'decide';
       readonly cycleId: string;
@@ -26,15 +45,17 @@ export type Command =
       readonly verdict: 'APPROVED' | 'DENIED';
       readonly feedback: string | null;
     }
-  | { readonly type: 'resumeQueue' };
+  | { readonly type: 'resumeQueue' }
+  /** What could not be stored was dropped, and this owner began from what was durable (D-51). */
+  | { readonly type: 'noteDiscarded'; readonly entries: number };
 
 /** Where the answer of a command is kept (D-60). */
 export interface CommandKey {
   readonly scope: string;
   readonly key: string;
   readonly inputHash: string;
-  /** Nobody could look whether it was used in an earlier epoch. */
-  readonly blind?: boolean;
+  /** Nobody could look whether it was used in an earlier epoch: a receipt that is there already stands. */
+  readonly unchecked?: boolean;
 }
 
 export type World =

@@ -76,12 +76,17 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
       projection: applyEntry(projection, entry),
       pending: [...d.state.pending, entry],
       overlay: overlayAfter(d.state.overlay, entry),
-      ...(isConversation(entry.kind) ? { conversation: [...d.state.conversation, entry] } : {}),
+      conversation: conversationAfter(d.state.conversation, entry),
       ...(settled ? { attempt: null, progress: {}, held: [] } : {}),
     }),
     entries: [...d.entries, entry],
     held: settled ? [] : d.held,
   };
+}
+
+function conversationAfter(conversation: readonly Entry[], entry: Entry): readonly Entry[] {
+  if (entry.kind === 'REWIND') return conversation.filter((said) => said.revision <= entry.after);
+  return isConversation(entry.kind) ? [...conversation, entry] : conversation;
 }
 
 /** Asks for something that need not wait. */

@@ -12,22 +12,22 @@ import { applyEntries, liveTurn, type Entry, type FeedItem } from 'schema/projec
 import type { Effect } from './effects.ts';
 import { isCurrent } from './fence.ts';
 import type { Input, Timed, World } from './inputs.ts';
-import type { Receipt } from './journal/receipt.ts';
+import { receiptKey, type Receipt } from './journal/receipt.ts';
 import { storable } from './kit/storable.ts';
-import { refuse, type Acceptance, type CoreRefusal } from './refusals.ts';
+import { isRecorded, refuse, type Acceptance, type CoreRefusal } from './refusals.ts';
 import { openDraft, perform, record, type StepDraft } from './step-draft.ts';
 import { modelDelta, modelEnded } from './turn/answer.ts';
 import { callsPrepared, toolEnded, toolOutput } from './turn/calls.ts';
 import { backoffOver } from './turn/model-call.ts';
 import { recover } from './turn/recovery.ts';
-import { stopOverdue } from './turn/stop.ts';
+import { orphanEnded, stopOverdue } from './turn/stop.ts';
 import { runCommand } from './workstream/commands.ts';
 import { isLatched, type RecordedReceipt, type State } from './workstream/state.ts';
 
-/** The answer of a command. An acceptance holds once batch `batch` is durable; a refusal holds at once. */
+/** The answer of a command. It holds once batch `batch` is durable; a refusal that may pass (null) holds at once. */
 export type Reply =
   | { readonly type: 'accepted'; readonly acceptance: Acceptance; readonly batch: number }
-  | { readonly type: 'refused'; readonly refusal: CoreRefusal };
+  | { readonly type: 'refused'; readonly refusal: CoreRefusal; readonly batch: number | null };
 
 export interface Step {
   readonly state: State;
@@ -51,7 +51,12 @@ export function step(state: State, timed: Timed): Step {
     case 'command':
       return stepCommand(draft, input);
     case 'world':
-      return close(isCurrent(state, input.stamp) ? stepWorld(draft, input.event) : draft, null);
+      return close(
+        isCurrent(state, input.stamp)
+          ? stepWorld(draft, input.event)
+          : orphanEnded(draft, input.stamp, input.event),
+        null,
+      );
     case 'acknowledged':
       return close(acknowledge(draft, input), null);
     case 'recover':
@@ -65,19 +70,27 @@ function stepCommand(draft: StepDraft, input: Extract<Input, { type: 'command' }
     return close(
       draft,
       known.inputHash === input.key.inputHash
-        ? { type: 'accepted', acceptance: known.outcome as Acceptance, batch: known.batch }
-        : { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) },
+        ? replyOf(known.outcome, known.batch)
+        : // What it was used for may be lost with its batch; the key is free again then.
+          { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }), batch: known.batch },
     );
   const result = runCommand(draft, input.by, input.command);
-  if (result.type === 'refused') return close(draft, result);
+  if (result.type === 'refused') {
+    const refusal = storable(result.refusal);
+    // One that nobody could check may have been accepted in an earlier epoch: it is not refused for good.
+    return isRecorded(refusal) && !input.key.unchecked
+      ? close(record(draft, input.key, refusal), replyOf(refusal, draft.state.batches + 1))
+      : close(draft, { type: 'refused', refusal, batch: null });
+  }
   // What a person wrote may come back in the answer, and the answer is stored too (D-51).
   const acceptance = storable(result.acceptance);
-  return close(record(result.draft, input.key, acceptance), {
-    type: 'accepted',
-    acceptance,
-    batch: draft.state.batches + 1,
-  });
+  return close(record(result.draft, input.key, acceptance), replyOf(acceptance, draft.state.batches + 1));
 }
+
+const replyOf = (outcome: Receipt['outcome'], batch: number): Reply =>
+  outcome['type'] === 'Rejected'
+    ? { type: 'refused', refusal: outcome as unknown as CoreRefusal, batch }
+    : { type: 'accepted', acceptance: outcome as unknown as Acceptance, batch };
 
 function stepWorld(draft: StepDraft, event: World): StepDraft {
   switch (event.type) {
@@ -151,6 +164,3 @@ function withReceipts(draft: StepDraft, batch: number): ReadonlyMap<string, Reco
   }
   return next;
 }
-
-const receiptKey = (key: { readonly scope: string; readonly key: string }): string =>
-  `${key.scope}\n${key.key}`;

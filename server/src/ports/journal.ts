@@ -52,10 +52,15 @@ export interface Journal {
     workstreamId: string,
     range: { readonly after: number; readonly through: number; readonly limit: number },
   ): Promise<readonly Entry[]>;
+  /** Bytes that the payloads with `after < revision <= through` take where they are stored; they are not read. */
+  storedBytes(
+    workstreamId: string,
+    range: { readonly after: number; readonly through: number },
+  ): Promise<number>;
   /** Epoch of the entry stored at a revision; null when there is none. */
   epochAt(workstreamId: string, revision: number): Promise<number | null>;
   /** The greatest revision ≤ `revision` whose entry has an epoch ≤ `epoch`; 0 when there is none (D-55). */
   lastRevisionOf(workstreamId: string, revision: number, epoch: number): Promise<number>;
-  /** The receipt recorded under one of these keys; of several, the one whose key comes first in order. */
-  findReceipt(scope: string, ...keys: readonly string[]): Promise<Receipt | null>;
+  /** The receipt recorded under this key; null when there is none. */
+  findReceipt(scope: string, key: string): Promise<Receipt | null>;
 }

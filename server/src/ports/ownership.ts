@@ -32,6 +32,12 @@ export interface Sessions {
   ): Promise<{ readonly type: 'begun'; readonly session: Session } | { readonly type: 'busy' }>;
 }
 
+/**
+ * Most keys of recorded commands an actor keeps in memory, so that a command need not ask the database whether it was
+ * done before: half a megabyte of keys, and more commands than a week of heavy use.
+ */
+export const receiptKeysLoaded = 5_000;
+
 /** All an actor needs to go on. */
 export interface LoadedWorkstream {
   readonly id: string;
@@ -42,6 +48,8 @@ export interface LoadedWorkstream {
   readonly projection: Projection;
   /** Conversation entries, ascending. */
   readonly conversation: readonly Entry[];
+  /** Keys of recorded commands, `<scope>\n<key>`; null when there are more than `receiptKeysLoaded`. */
+  readonly receiptKeys: ReadonlySet<string> | null;
   /** ISO 8601. */
   readonly createdAt: string;
   /** Host of the session that ran it before; null when none. */

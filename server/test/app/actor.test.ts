@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Actor } from '../../src/app/actor/actor.ts';
 import { frameMs } from '../../src/app/actor/frame.ts';
 import { createSubscription } from '../../src/app/feed/subscription.ts';
-import { ada, createWorld, newKey, settled, until, type World } from './support/world.ts';
+import { ada, createWorld, newKey, saying, settled, stopping, until, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -23,9 +23,9 @@ beforeEach(async () => {
 });
 
 const key = (name = newKey()) => ({ scope: `ada/${id}`, key: name, inputHash: 'hash' });
-const send = (text: string, name?: string) => actor.ask(ada, key(name), { type: 'send', text });
+const send = (text: string, name?: string) => actor.ask(ada, key(name), saying(text));
 const accepted = (asked: ReturnType<Actor['ask']>) => {
-  if (asked.type !== 'accepted') throw new Error(asked.type);
+  if (asked.type !== 'answered' || asked.reply.type !== 'accepted') throw new Error(JSON.stringify(asked));
   return asked;
 };
 const types = (): readonly string[] => published.map((item) => item.type);
@@ -54,8 +54,8 @@ describe('An actor', () => {
       verdict: 'APPROVED',
       feedback: null,
     });
-    expect(asked).toMatchObject({ type: 'refused', reply: { refusal: { code: 'APPROVAL_GONE' } } });
-    expect(actor.state()).toEqual(before);
+    expect(asked).toMatchObject({ reply: { type: 'refused', refusal: { code: 'APPROVAL_GONE' } } });
+    expect(actor.state().projection).toEqual(before.projection);
     expect(published).toEqual([]);
   });
 
@@ -151,7 +151,7 @@ describe('Stop gets through (D-1)', () => {
     const model = await call();
     model.text('for ever ');
     await world.clock.advance(frameMs);
-    const stopped = actor.ask(ada, key(), { type: 'stop', turnId: null });
+    const stopped = actor.ask(ada, key(), stopping);
     expect(stopped).toMatchObject({ reply: { acceptance: { nothingToStop: false } } });
     expect(model.signal.aborted).toBe(true);
     expect(turnOf()?.phase).toBe('INTERRUPTING');
@@ -174,7 +174,7 @@ describe('Stop gets through (D-1)', () => {
     model.text('partial');
     await world.clock.advance(frameMs);
     world.storage.goAway();
-    const { landed } = accepted(actor.ask(ada, key(), { type: 'stop', turnId: null }));
+    const { landed } = accepted(actor.ask(ada, key(), stopping));
     expect(model.signal.aborted).toBe(true);
     await until(() => turnOf()?.phase === 'CANCELED');
     expect(actor.state().pending.length).toBeGreaterThan(0);
@@ -188,7 +188,7 @@ describe('Stop gets through (D-1)', () => {
     await accepted(send('hello')).landed;
     (await call()).callTools(['look', 'a'], ['look', 'b']);
     await until(() => world.tools.runs.length === 2);
-    accepted(actor.ask(ada, key(), { type: 'stop', turnId: null }));
+    accepted(actor.ask(ada, key(), stopping));
     expect(world.tools.runs.every((run) => run.signal.aborted)).toBe(true);
     await until(() => turnOf()?.phase === 'CANCELED');
     const tools = actor.state().conversation.filter((e) => e.kind === 'TOOL');

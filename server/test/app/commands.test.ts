@@ -1,5 +1,7 @@
 import { activityOf, openItems } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { receiptKeysLoaded } from '../../src/ports/ownership.ts';
+import { batchOf, receipt } from '../adapters/storage/fixtures.ts';
 import { ada, bob, createWorld, newKey, settled, until, type World } from './support/world.ts';
 
 let world: World;
@@ -11,6 +13,13 @@ beforeEach(async () => {
 
 const texts = () => world.storage.entries(id).flatMap((e) => (e.kind === 'USER' ? [e.text] : []));
 const projection = () => world.registry.peek(id)!.state().projection;
+/** So many keys are recorded that no actor knows them all. */
+async function crowdKeys(): Promise<void> {
+  const claimed = await world.storage.ownership.claim(id, world.sessionId);
+  if (claimed.type !== 'claimed') throw new Error(claimed.type);
+  const receipts = Array.from({ length: receiptKeysLoaded + 1 }, () => receipt(`ada/${id}`, newKey()));
+  await world.storage.journal.commit(batchOf(claimed.workstream, [], { receipts }));
+}
 /** A turn that asks a person about `count` calls. */
 async function asked(count = 1) {
   await world.send(id, 'do it');
@@ -112,9 +121,9 @@ describe('A key', () => {
     await world.send(id, 'one', ada, key);
     const reused = { type: 'Rejected', code: 'KEY_REUSED', retryable: false };
     expect(await world.send(id, 'two', ada, key)).toMatchObject(reused);
-    expect(await world.services.turns.stop(ada, { key, workstreamId: id, turnId: null })).toMatchObject(
-      reused,
-    );
+    expect(
+      await world.services.turns.stop(ada, { key, workstreamId: id, turnId: null, force: false }),
+    ).toMatchObject(reused);
     await world.registry.stop(1_000);
     world = await world.restart();
     expect(await world.send(id, 'two', ada, key)).toMatchObject(reused);
@@ -191,7 +200,22 @@ describe('While the database is away', () => {
     expect(texts()).toEqual(['hello']);
   });
 
-  it('a new command is refused for now, since nobody knows whether its key was used (D-60)', async () => {
+  it('a new command is accepted and pending, since its key is known to be new (D-61)', async () => {
+    await world.load(id);
+    world.storage.goAway();
+    const key = newKey();
+    const sending = world.send(id, 'hello', ada, key);
+    await settled();
+    await world.clock.advance(5_000);
+    expect(await sending).toMatchObject({ type: 'Accepted', durability: 'PENDING' });
+    world.storage.comeBack();
+    await world.clock.advance(60_000);
+    expect(await world.send(id, 'hello', ada, key)).toMatchObject({ durability: 'DURABLE' });
+    expect(texts()).toEqual(['hello']);
+  });
+
+  it('a new command is refused for now when nobody knows whether its key was used (D-60)', async () => {
+    await crowdKeys();
     await world.load(id);
     world.storage.goAway();
     const key = newKey();
@@ -205,6 +229,7 @@ describe('While the database is away', () => {
   });
 
   it('a database that never answers is as good as away, after 5 s', async () => {
+    await crowdKeys();
     await world.load(id);
     world.storage.hold();
     const sending = world.send(id, 'hello');
@@ -223,7 +248,7 @@ describe('While the database is away', () => {
       const call = await until(() => world.model.calls[0]);
       if (how === 'hangs') world.storage.hold();
       else world.storage.goAway();
-      const input = { key: newKey(), workstreamId: id, turnId: null };
+      const input = { key: newKey(), workstreamId: id, turnId: null, force: false };
       const stopping = world.services.turns.stop(ada, input);
       await settled();
       await world.clock.advance(500);
@@ -250,8 +275,10 @@ describe('While the database is away', () => {
 });
 
 describe('A Stop that could not look whether it was done before', () => {
+  beforeEach(() => crowdKeys());
+
   const stop = (key: string, turnId: string | null = null) =>
-    world.services.turns.stop(ada, { key, workstreamId: id, turnId });
+    world.services.turns.stop(ada, { key, workstreamId: id, turnId, force: false });
 
   /** Stops while the database is away, and lets it come back. */
   async function stopBlindly(key: string, turnId: string | null = null) {
@@ -311,7 +338,7 @@ describe('Stopping', () => {
   it('another turn than the one that runs is refused with that one, and stops nothing (D-62)', async () => {
     await world.send(id, 'go');
     const current = projection().turn!.id;
-    const input = { key: newKey(), workstreamId: id, turnId: 'an older one' };
+    const input = { key: newKey(), workstreamId: id, turnId: 'an older one', force: false };
     expect(await world.services.turns.stop(ada, input)).toMatchObject({
       code: 'STALE_TURN',
       currentTurnId: current,

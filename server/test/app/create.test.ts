@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CreateWorkstream } from 'schema/services';
 import { createWorkspaces } from '../../src/adapters/workspaces/index.ts';
 import type { Workspaces } from '../../src/ports/workspaces.ts';
 import { ada, bob, createWorld, newKey, settled, until, type World } from './support/world.ts';
@@ -26,15 +27,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const create = (
-  more: { key?: string; title?: string | null; model?: string | null; workspace?: string | null } = {},
-  by = ada,
-) =>
+const create = (more: Partial<CreateWorkstream> = {}, by = ada) =>
   world.services.workstreams.create(by, {
     key: newKey(),
     title: null,
     model: null,
     workspace: null,
+    approvalMode: null,
     ...more,
   });
 const messageOf = (outcome: Awaited<ReturnType<typeof create>>) =>
@@ -71,6 +70,16 @@ describe('Creating', () => {
       title: 'Mine \ufffd',
       model: 'other',
       workspace: join(folder, 'allowed', 'project'),
+      approvalMode: 'ASK',
+      approvalModeBy: { id: 'ada', name: 'Ada' },
+    });
+  });
+
+  it('asks unless another mode is chosen, whose word it then is (D-64)', async () => {
+    const row = await stored(await create({ approvalMode: 'TRUST_WORKSPACE' }, bob));
+    expect(row.projection.configuration).toMatchObject({
+      approvalMode: 'TRUST_WORKSPACE',
+      approvalModeBy: { id: 'bob', name: 'Bob' },
     });
   });
 

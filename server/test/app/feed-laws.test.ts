@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { frameMs } from '../../src/app/actor/frame.ts';
 import { placeOf, subscribe, type Place, type Subscriber } from './support/subscriber.ts';
-import { ada, createWorld, newKey, settled, type World } from './support/world.ts';
+import { ada, createWorld, newKey, saying, settled, stopping, type World } from './support/world.ts';
 
 const often = <T extends string>(what: T, times: number): readonly T[] =>
   Array.from({ length: times }, () => what);
@@ -75,10 +75,10 @@ async function createStory() {
     switch (what) {
       case 'send':
         texts += 1;
-        actor?.ask(ada, key(), { type: 'send', text: `message ${texts}` });
+        actor?.ask(ada, key(), saying(`message ${texts}`));
         break;
       case 'stop':
-        actor?.ask(ada, key(), { type: 'stop', turnId: null });
+        actor?.ask(ada, key(), stopping);
         break;
       case 'say':
         openCalls().at(-1)?.text(`word ${n} `);

@@ -1,5 +1,5 @@
 import { encodeCursor, emptyOverlay, viewOf, type FeedItem } from 'schema/projection';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { frameMs } from '../../src/app/actor/frame.ts';
 import { follow } from '../../src/app/feed/follow.ts';
 import { tokens } from '../../src/app/feed/tokens.ts';
@@ -10,8 +10,10 @@ import {
   createWorld,
   foldItems,
   newKey,
+  saying,
   settled,
   snapshot,
+  stopping,
   until,
   type World,
 } from './support/world.ts';
@@ -35,14 +37,14 @@ async function cursorAt(revision: number, more: { epoch?: number; incarnation?: 
   return encodeCursor({ incarnation: head.incarnation, epoch: head.epoch, revision, ...more });
 }
 /** Stores `count` entries, as an owner would. */
-async function grow(count: number): Promise<void> {
+async function grow(count: number, text = ''): Promise<void> {
   const claimed = await world.storage.ownership.claim(id, world.sessionId);
   if (claimed.type !== 'claimed') throw new Error(claimed.type);
   const made = claimed.workstream;
   await world.storage.journal.commit(
     batchOf(
       made,
-      Array.from({ length: count }, (_, i) => message(`${i}`)),
+      Array.from({ length: count }, (_, i) => message(`${i}${text}`)),
     ),
   );
   await world.storage.ownership.release(id, world.sessionId, made.epoch);
@@ -76,7 +78,7 @@ describe('A feed', () => {
     const actor = await world.load(id);
     world.storage.goAway();
     const { cursor } = await snapshot(world, id).catch(() => ({ cursor: '' }));
-    actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, { type: 'send', text: 'hi' });
+    actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, saying('hi'));
     const at = encodeCursor({ incarnation: actor.state().incarnation, epoch: 1, revision: 2 });
     expect(cursor).toBe('');
     const follower = attach(world, id, at);
@@ -141,6 +143,31 @@ describe('A feed', () => {
     expect(revisions([...follower.items, ...again.items])).toEqual([3, 4, 5, 6]);
   });
 
+  it('passes on nothing of an owner that was overtaken and does not know it yet (broke: simulation, seeds 2079 and 2417; I11, D-55)', async () => {
+    const { ownership } = world.storage;
+    const { claim } = ownership;
+    let arrive = (): void => undefined;
+    const late = new Promise<void>((resolve) => (arrive = resolve));
+    vi.spyOn(ownership, 'claim').mockImplementationOnce(async (...asked) => {
+      const outcome = await claim(...asked);
+      await late;
+      return outcome;
+    });
+    const loading = world.load(id);
+    await settled();
+    world.storage.takeOver(id);
+    const follower = attach(world, id, null);
+    expect(await follower.item('Synchronized')).toMatchObject({ epoch: 2 });
+    arrive();
+    const stale = await loading;
+    stale.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, saying('never stored'));
+    expect(stale.state()).toMatchObject({ epoch: 1, pending: [{ kind: 'TURN' }, { kind: 'USER' }] });
+    expect(await follower.item('Ended')).toMatchObject({ resumable: true });
+    await until(() => follower.done);
+    expect(types(follower.items)).not.toContain('EntryAdmitted');
+    expect(follower.cursor).toBe(await cursorAt(2));
+  });
+
   it('sends a heartbeat with the head every 15 s (D-57)', async () => {
     const follower = attach(world, id, null);
     await follower.item('Synchronized');
@@ -197,6 +224,36 @@ describe('A cursor', () => {
     expect(revisions(near.items)).toHaveLength(2_000);
   });
 
+  it('more than 4 MiB behind gets SnapshotRequired, unread; less is read (D-55)', async () => {
+    await grow(5, 'x'.repeat(1_000_000));
+    const { journal } = world.storage;
+    const read = vi.spyOn(journal, 'read');
+    const far = attach(world, id, await cursorAt(2));
+    await until(() => far.done);
+    expect(far.items).toEqual([{ type: 'SnapshotRequired', reason: 'More than 4 MiB behind.' }]);
+    expect(read).not.toHaveBeenCalled();
+    const near = attach(world, id, await cursorAt(3));
+    await near.item('Synchronized');
+    expect(revisions(near.items)).toEqual([4, 5, 6, 7]);
+  });
+
+  it('counts what is not stored yet among what it is behind (D-55)', async () => {
+    const actor = await world.load(id);
+    const start = await snapshot(world, id);
+    world.storage.goAway();
+    const say = (length: number) =>
+      actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, saying('x'.repeat(length)));
+    // The turn's message, then the whole queue with each that joins it.
+    for (const length of [1_000_000, 900_000, 900_000]) say(length);
+    const near = attach(world, id, start.cursor);
+    await near.item('Synchronized');
+    say(150_000);
+    const far = attach(world, id, start.cursor);
+    await until(() => far.done);
+    expect(types(far.items)).toEqual(['SnapshotRequired']);
+    near.cut();
+  });
+
   it('of an older epoch whose entry is stored is good: nothing is dropped (D-55)', async () => {
     await world.send(id, 'hi');
     const cursor = await cursorAt(4);
@@ -213,7 +270,7 @@ describe('A cursor', () => {
     await world.load(id);
     world.storage.hold();
     const before = world.registry.peek(id)!;
-    before.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, { type: 'send', text: 'lost' });
+    before.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, saying('lost'));
     const { incarnation, projection, pending } = before.state();
     const view = viewOf(before.state().durable, pending, 1);
     const cursor = encodeCursor({ incarnation, epoch: 1, revision: projection.revision });
@@ -343,8 +400,8 @@ describe('A subscriber that is too slow for the entries', () => {
     for (let i = 0; i < 400; i += 1) {
       // Every second one settles the turn, so that the queue never fills.
       const key = { scope: 's', key: newKey(), inputHash: 'h' };
-      if (i % 2 === 0) actor.ask(ada, key, { type: 'send', text: `${i}` });
-      else actor.ask(ada, key, { type: 'stop', turnId: null });
+      if (i % 2 === 0) actor.ask(ada, key, saying(`${i}`));
+      else actor.ask(ada, key, stopping);
       await settled();
     }
     slow.resume();

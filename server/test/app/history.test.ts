@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { HistoryPage, HistoryRange } from 'schema/model';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
-import { ada, createWorld, newKey, settled, until, type World } from './support/world.ts';
+import { ada, createWorld, newKey, saying, settled, until, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -17,8 +17,7 @@ const revisions = (p: HistoryPage) => p.entries.map((e) => e.revision);
 /** Messages, stored; then more of them, accepted and held back. */
 async function grow(durable: number, pending: number): Promise<void> {
   const actor = await world.load(id);
-  const send = () =>
-    actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, { type: 'send', text: 'x' });
+  const send = () => actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, saying('x'));
   for (let i = 0; i < durable; i += 1) send();
   await until(() => actor.state().pending.length === 0);
   world.storage.goAway();
@@ -81,11 +80,11 @@ describe('A page of history', () => {
         },
       });
       const key = { scope: 's', key: newKey(), inputHash: 'h' };
-      actor.ask(ada, key, { type: 'send', text: late });
+      actor.ask(ada, key, saying(late));
       const before = head();
       const reading = page({ direction: 'forward', after: 0, count: 200 });
       await until(() => actor.state().pending.length === 0);
-      actor.ask(ada, { ...key, key: newKey() }, { type: 'send', text: 'later' });
+      actor.ask(ada, { ...key, key: newKey() }, saying('later'));
       await until(() => actor.state().pending.length === 0);
       go();
       expect(revisions(await reading)).toEqual(Array.from({ length: before }, (_, n) => n + 1));

@@ -1,6 +1,6 @@
 import type { WorkstreamStateItem } from 'schema/model';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createWorld, settled, until, type World } from './support/world.ts';
+import { ada, createWorld, newKey, settled, until, type World } from './support/world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -21,6 +21,13 @@ function watch() {
   return {
     items,
     states: () => items.flatMap((item) => (item.type === 'StateChanged' ? [item.workstream.state] : [])),
+    server: () =>
+      items.flatMap((item) => (item.type === 'ServerPersistenceChanged' ? [item.persistence.status] : [])),
+    /** The last word on how a workstream is stored. */
+    storedAs: (id: string) =>
+      items
+        .flatMap((item) => (item.type === 'StateChanged' ? [item.workstream] : []))
+        .findLast((workstream) => workstream.id === id)?.persistence,
     pause: () => void (gate = new Promise((resolve) => (open = resolve))),
     resume() {
       open();
@@ -36,8 +43,11 @@ describe('The live list', () => {
   it('begins with what is there, then what changes, then says every 15 s that it lives', async () => {
     const id = await world.open();
     const list = watch();
-    await until(() => list.items.length === 1);
-    expect(list.items[0]).toMatchObject({ type: 'StatesSnapshot', workstreams: [{ id, state: 'IDLE' }] });
+    await until(() => list.items.length === 2);
+    expect(list.items).toMatchObject([
+      { type: 'StatesSnapshot', workstreams: [{ id, state: 'IDLE', persistence: 'HEALTHY' }] },
+      { type: 'ServerPersistenceChanged', persistence: { status: 'HEALTHY' } },
+    ]);
     await world.send(id, 'go');
     await until(() => list.states().includes('THINKING'));
     (await until(() => world.model.calls[0])).answer();
@@ -54,7 +64,7 @@ describe('The live list', () => {
   it('tells a slow reader the latest of each workstream, not every one in between', async () => {
     const [one, two] = [await world.open(), await world.open()];
     const list = watch();
-    await until(() => list.items.length === 1);
+    await until(() => list.items.length === 2);
     list.pause();
     for (let i = 0; i < 5; i += 1) {
       await world.send(one, 'go');
@@ -67,6 +77,47 @@ describe('The live list', () => {
     await settled();
     // The first was on its way before the reader slowed down.
     expect(list.states().length).toBeLessThanOrEqual(4);
+    await list.cut();
+  });
+
+  it('says how a workstream and the server are stored, and when that changes; the worst of all counts (D-50, D-51)', async () => {
+    const [one, two] = [await world.open(), await world.open()];
+    await Promise.all([world.load(one), world.load(two)]);
+    const list = watch();
+    await until(() => list.server().length === 1);
+    world.storage.goAway();
+    for (const id of [one, two]) void world.send(id, 'go');
+    await until(() => list.server().at(-1) === 'RETRYING');
+    await until(() => list.storedAs(one) === 'RETRYING' && list.storedAs(two) === 'RETRYING');
+    world.storage.comeBack();
+    await world.clock.advance(60_000);
+    await until(() => list.server().at(-1) === 'HEALTHY');
+    await until(() => list.storedAs(one) === 'HEALTHY' && list.storedAs(two) === 'HEALTHY');
+    world.storage.refuseData(true);
+    void world.send(two, 'and again');
+    await until(() => list.server().at(-1) === 'CONFLICT' && list.storedAs(two) === 'CONFLICT');
+    expect((await world.services.workstreams.list({ first: 2, after: null })).items).toMatchObject([
+      { id: two, persistence: 'CONFLICT' },
+      { id: one, persistence: 'HEALTHY' },
+    ]);
+    world.storage.refuseData(false);
+    await world.services.workstreams.discardUnsaved(ada, { key: newKey(), workstreamId: two });
+    await until(() => list.server().at(-1) === 'HEALTHY' && list.storedAs(two) === 'HEALTHY');
+    await list.cut();
+  });
+
+  it('is not told again what it was told of the server', async () => {
+    const [one, two] = [await world.open(), await world.open()];
+    await Promise.all([world.load(one), world.load(two)]);
+    const list = watch();
+    await until(() => list.server().length === 1);
+    world.storage.refuseData(true);
+    void world.send(one, 'go');
+    await until(() => list.storedAs(one) === 'CONFLICT');
+    void world.send(two, 'go');
+    await until(() => list.storedAs(two) === 'CONFLICT');
+    await settled();
+    expect(list.server()).toEqual(['HEALTHY', 'CONFLICT']);
     await list.cut();
   });
 

@@ -100,7 +100,15 @@ describe('A subscription', () => {
         kind: 'QUEUE',
         queue: {
           items: [
-            { id: 'q', text: 'x'.repeat(1e6), author: { id: 'a', name: 'A' }, afterStop: false, at: '' },
+            {
+              id: 'q',
+              text: 'x'.repeat(1e6),
+              author: { id: 'a', name: 'A' },
+              delivery: 'QUEUE',
+              turnId: null,
+              afterStop: false,
+              at: '',
+            },
           ],
           held: false,
         },

@@ -35,6 +35,10 @@ describe('the random lives', () => {
             if (e.kind === 'TURN' && e.turn.outcome?.unconfirmed.length) note('forced');
             if (e.kind === 'RECOVERY') note(`recovery ${e.reason}`);
             if (e.kind === 'USER' && e.source === 'FEEDBACK') note('feedback');
+            if (e.kind === 'USER' && e.source === 'STEER') note('steered');
+            if (e.kind === 'REWIND') note(`taken back by ${e.reason}`);
+            if (e.kind === 'APPROVAL')
+              for (const { decision } of e.cycle.items) note(`decided by ${decision?.source ?? 'nobody'}`);
           }
           for (const e of effects) note(e.type);
           if (input.type === 'world' && entries.length + effects.length === 0) note('without effect');
@@ -55,5 +59,9 @@ const wanted: readonly string[] = [
   ...['KEY_REUSED', 'QUEUE_FULL', 'STALE_TURN', 'APPROVAL_GONE', 'ALREADY_DECIDED', 'ARGUMENTS_CHANGED'].map(
     (code) => `refused ${code}`,
   ),
+  ...['BUSY', 'NOT_YOURS', 'MESSAGE_NOT_FOUND'].map((code) => `refused ${code}`),
+  ...['REWIND', 'RETRY', 'EDIT'].map((reason) => `taken back by ${reason}`),
+  ...['TRUST_WORKSPACE', 'TRUST_ALL', 'PERSON', 'nobody'].map((source) => `decided by ${source}`),
+  'steered',
   'without effect',
 ];

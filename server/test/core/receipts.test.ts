@@ -8,8 +8,9 @@ import { queued, said } from './support/telling.ts';
 import { ann, bob, createWorld, place, type World } from './support/world.ts';
 
 const key = { key: 'one-intent', inputHash: 'hello' };
+const sending = (text: string) => ({ type: 'send', text, delivery: 'QUEUE', turnId: null }) as const;
 const send = (w: World, over: Partial<typeof key> = {}, text = 'hello') =>
-  w.command(ann, { type: 'send', text }, { ...key, ...over });
+  w.command(ann, sending(text), { ...key, ...over });
 
 describe('a command under a key', () => {
   it('tried again joins the first: the same answer, and nothing is done twice (I18)', () => {
@@ -33,23 +34,54 @@ describe('a command under a key', () => {
     expect(said(w)).toEqual(['hello']);
   });
 
+  it('is called reused only once what it was used for is durable, for until then that may be lost (broke: a stale owner refused for good what was recorded)', () => {
+    const w = createWorld();
+    const { batch } = send(w);
+    expect(send(w, { inputHash: 'bye' }, 'bye').reply).toMatchObject({
+      refusal: { code: 'KEY_REUSED' },
+      batch,
+    });
+    w.crash();
+    expect(send(w, { inputHash: 'bye' }, 'bye').reply?.type).toBe('accepted');
+  });
+
   it('is another command for another principal', () => {
     const w = createWorld();
     send(w);
-    w.command(bob, { type: 'send', text: 'hello' }, key);
+    w.command(bob, sending('hello'), key);
     expect(queued(w)).toEqual(['hello']);
   });
 
-  it('that was refused leaves no receipt and may be tried again (D-11)', () => {
+  it('that was refused for now leaves no receipt and may be tried again (D-11, D-60)', () => {
     const w = createWorld();
     send(w, { key: 'first' });
-    const stop = { type: 'stop', turnId: 'another' } as const;
-    expect(w.command(ann, stop, { key: 'stop', inputHash: 's' })).toMatchObject({
-      receipts: [],
-      reply: { refusal: { code: 'STALE_TURN' } },
+    const unwilling = { ...sending('now or never'), delivery: 'REJECT' } as const;
+    const reply = w.command(ann, unwilling, { key: 'now', inputHash: 'n' });
+    expect(reply).toMatchObject({ batch: null, receipts: [], reply: { refusal: { code: 'BUSY' } } });
+    w.store();
+    w.answer({ text: 'hi' });
+    expect(w.command(ann, unwilling, { key: 'now', inputHash: 'n' }).reply?.type).toBe('accepted');
+  });
+
+  it('that was refused for good is recorded alone, and stays refused (D-60)', () => {
+    const w = createWorld();
+    send(w, { key: 'first' });
+    const stop = { type: 'stop', turnId: 'another', force: false } as const;
+    const refused = w.command(ann, stop, { key: 'stop', inputHash: 's' });
+    expect(refused).toMatchObject({
+      entries: [],
+      receipts: [{ key: 'stop', outcome: { type: 'Rejected', code: 'STALE_TURN' } }],
+      reply: { type: 'refused', refusal: { code: 'STALE_TURN' } },
     });
     w.stop();
-    expect(w.command(ann, stop, { key: 'stop', inputHash: 's' }).reply?.type).toBe('accepted');
+    // Now that nothing runs it would be calm; but it was answered.
+    expect(w.command(ann, stop, { key: 'stop', inputHash: 's' })).toMatchObject({
+      batch: null,
+      reply: refused.reply,
+    });
+    expect(w.command(ann, stop, { key: 'stop', inputHash: 'o' }).reply).toMatchObject({
+      refusal: { code: 'KEY_REUSED' },
+    });
   });
 
   it('is recorded in the batch of its entries, with the answer (D-3, D-60)', () => {
@@ -63,10 +95,11 @@ describe('a command under a key', () => {
 
   it('is remembered here for the last thousand; older ones once durable are found in the database', () => {
     const w = createWorld();
-    for (let i = 0; i < 1_100; i += 1) w.command(ann, { type: 'stop', turnId: null }, { key: `k${i}` });
+    const calm = { type: 'stop', turnId: null, force: false } as const;
+    for (let i = 0; i < 1_100; i += 1) w.command(ann, calm, { key: `k${i}` });
     expect(w.state.receipts.size).toBe(1_100);
     w.store();
-    w.command(ann, { type: 'stop', turnId: null }, { key: 'one more' });
+    w.command(ann, calm, { key: 'one more' });
     expect(w.state.receipts.size).toBe(1_000);
     expect(w.state.receipts.has('ann/w1\none more')).toBe(true);
     expect(w.state.receipts.has('ann/w1\nk0')).toBe(false);

@@ -2,8 +2,9 @@
  * Owns: that SPEC.md tells the truth about its tests: each "Enforced by" names one that exists, and no law over random
  * lives is missing from it.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { laws as simulated } from '../simulation/laws.ts';
 import { laws } from './support/laws.ts';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
@@ -20,18 +21,30 @@ const claims = spec.split(/\n\n+/).flatMap((paragraph) => {
   }));
 });
 
+const folders = ['./', '../../../schema/test/projection/', '../app/', '../adapters/storage/'] as const;
+
 /** Titles in a test file as they are written, in any of the three quotes; those of laws are keys. */
 function titlesHold(file: string, title: string): boolean {
   if (file === 'laws.test.ts') return Object.hasOwn(laws, title);
-  const path = ['./', '../../../schema/test/projection/'].find((folder) =>
-    existsSync(new URL(folder + file, import.meta.url)),
-  );
+  if (file === 'simulation.test.ts') return Object.hasOwn(simulated, title) && isWatched(title);
+  const path = folders.find((folder) => existsSync(new URL(folder + file, import.meta.url)));
   if (path === undefined) return false;
   const source = read(path + file);
   return [`'${title}'`, `"${title}"`, `\`${title}\``].some((quoted) => source.includes(quoted));
 }
 
+/** A law of the simulation is one only if something says that it does not hold. */
+const watchers = readdirSync(new URL('../simulation/', import.meta.url))
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => read(`../simulation/${file}`))
+  .join();
+const isWatched = (law: string): boolean => new RegExp(`(violate|wrong)\\(\\s*'${law}'`).test(watchers);
+
 describe('SPEC.md', () => {
+  it('says of every law of the simulation where it is watched', () => {
+    expect(Object.keys(simulated).filter((law) => !isWatched(law))).toEqual([]);
+  });
+
   it.each(claims)('says truly that $file enforces: $title', ({ file, title }) => {
     expect(titlesHold(file, title)).toBe(true);
   });

@@ -207,7 +207,7 @@ describe('a stop that is not confirmed within 10 s', () => {
     expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED', unconfirmed: [b] });
     expect(results(w)).toEqual(['CANCELED COMMITTED', 'CANCELED UNKNOWN']);
     // The end and its results are one batch: who comes next sees all of it or none (D-66).
-    expect(forced.entries.map((e) => e.kind)).toEqual(['TOOL', 'TOOL', 'TURN']);
+    expect(forced.entries.map((e) => e.kind)).toEqual(['TURN', 'TOOL', 'TOOL', 'TURN']);
     expect(shows(w)).toBe('IDLE');
   });
 
@@ -227,8 +227,9 @@ describe('a stop that is not confirmed within 10 s', () => {
     w.stopOverdue();
     const before = w.state;
     w.output(id, 'late output');
-    w.end(id, { content: 'late result' });
     expect(w.state).toEqual(before);
+    w.end(id, { content: 'late result' });
+    expect(w.state).toEqual({ ...before, orphans: [] });
 
     const again = working('shell');
     const orphan = callIds(again)[0]!;
@@ -239,7 +240,7 @@ describe('a stop that is not confirmed within 10 s', () => {
     const next = again.state;
     expect(shows(again)).toBe('THINKING');
     again.end(orphan, { content: 'late result' });
-    expect(again.state).toEqual(next);
+    expect(again.state).toEqual({ ...next, orphans: [] });
   });
 
   it('is not forced a second time, nor a turn that was not stopped', () => {
@@ -249,6 +250,144 @@ describe('a stop that is not confirmed within 10 s', () => {
     const before = w.state;
     w.tell(stamp, { type: 'stopOverdue', turnId });
     expect(w.state).toEqual(before);
+  });
+});
+
+describe('Stop by force', () => {
+  it('does not wait: new claim, UNKNOWN results and the end in one batch, the slot free at once (D-66)', () => {
+    const w = working('a', 'b');
+    const [a, b] = callIds(w) as [string, string];
+    w.end(a);
+    const { id, generation } = w.state.projection.turn!;
+    const forced = w.force();
+    expect(forced.reply).toMatchObject({ acceptance: { stopped: [id, b], nothingToStop: false } });
+    expect(forced.effects).toContainEqual({ type: 'abortTool', callId: b });
+    expect(forced.entries.map((e) => e.kind)).toEqual(['TURN', 'TURN', 'TOOL', 'TOOL', 'TURN']);
+    expect(w.state.projection.turn).toMatchObject({ id, generation: generation + 1, phase: 'CANCELED' });
+    expect(outcome(w)).toMatchObject({ reason: 'STOPPED', unconfirmed: [b] });
+    expect(results(w)).toEqual(['OK COMMITTED', 'CANCELED UNKNOWN']);
+    w.send('next');
+    w.store();
+    expect(w.modelCalls).toHaveLength(1);
+  });
+
+  it('of what is asked keeps the partial text, and leaves the question to unwind', () => {
+    const w = asking();
+    const { messageId } = w.modelCalls[0]!;
+    w.piece('half');
+    const forced = w.force();
+    expect(forced.effects).toContainEqual({ type: 'abortModel', messageId });
+    expect(last(w, 'CANCELLATION').text).toBe('half');
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED', unconfirmed: [] });
+    expect(w.state.orphans).toEqual([{ type: 'answer', id: messageId }]);
+  });
+
+  it('of a turn that is stopping ends the wait, and what was sent after the latch goes on (D-63)', () => {
+    const w = working('shell');
+    w.stop();
+    w.send('next');
+    w.force();
+    expect(said(w)).toEqual(['go', 'next']);
+    expect(shows(w)).toBe('THINKING');
+  });
+
+  it('where nothing is under way is a Stop like any other: no orphan, no new claim', () => {
+    const w = asking();
+    w.declare('shell');
+    w.store();
+    w.prepare('write');
+    w.store();
+    const { generation } = w.state.projection.turn!;
+    w.force();
+    expect(outcome(w)).toEqual(stopped);
+    expect(w.state.projection.turn?.generation).toBe(generation);
+    expect(w.state.orphans).toEqual([]);
+  });
+
+  it('of another turn has no effect and says which one lives (I23, D-62)', () => {
+    const w = working('shell');
+    expect(w.force('another').reply).toMatchObject({ refusal: { code: 'STALE_TURN' } });
+    expect(outcome(w)).toBeNull();
+  });
+
+  it('is the first end and stays it: the 10 s, the late end and another force change no outcome (I26)', () => {
+    const w = working('shell');
+    const id = callIds(w)[0]!;
+    w.stop();
+    w.force();
+    const { turn } = w.state.projection;
+    w.stopOverdue();
+    w.end(id, { outcome: 'OK', effect: 'COMMITTED', content: 'it worked' });
+    w.force();
+    expect(w.state.projection.turn).toEqual(turn);
+    expect(results(w)).toEqual(['CANCELED UNKNOWN']);
+    expect(JSON.stringify(w.journal)).not.toContain('it worked');
+  });
+});
+
+describe('what a forced turn left behind', () => {
+  /** An answer and a call, each of a turn that was forced to end, beside the next turn. */
+  function orphaned(): { readonly w: World; readonly answer: string; readonly call: string } {
+    const w = working('shell');
+    const call = callIds(w)[0]!;
+    w.force();
+    w.send('second');
+    w.store();
+    const answer = w.modelCalls[0]!.messageId;
+    w.force();
+    w.send('third');
+    w.store();
+    return { w, answer, call };
+  }
+
+  it('changes nothing with its late words, of this turn or the next; its end frees it (D-5, I28)', () => {
+    const { w, answer, call } = orphaned();
+    expect(w.state.orphans).toHaveLength(2);
+    const before = w.state;
+    w.output(call, 'late output');
+    w.tell(w.modelCalls[0]!.stamp, { type: 'modelDelta', messageId: answer, text: 'late', reasoning: '' });
+    expect(w.state).toEqual(before);
+    const { entries, items, effects } = w.end(call, { content: 'late result' });
+    expect({ entries, items, effects }).toEqual({ entries: [], items: [], effects: [] });
+    expect(w.state).toEqual({ ...before, orphans: [{ type: 'answer', id: answer }] });
+    const late = { type: 'modelEnded', messageId: answer, outcome: { type: 'aborted' } } as const;
+    w.tell(w.modelCalls[0]!.stamp, late);
+    expect(w.state).toEqual({ ...before, orphans: [] });
+  });
+
+  it('is ended and named by a later Stop, with a live turn and without one (D-65)', () => {
+    const { w, answer, call } = orphaned();
+    const { id } = w.state.projection.turn!;
+    const stop = w.stop();
+    expect(stop.reply).toMatchObject({ acceptance: { stopped: [id, call, answer] } });
+    expect(stop.effects).toEqual(
+      expect.arrayContaining([
+        { type: 'abortTool', callId: call },
+        { type: 'abortModel', messageId: answer },
+      ]),
+    );
+    w.endModel({ type: 'aborted' }, w.modelCalls.at(-1)!.messageId);
+    expect(shows(w)).toBe('IDLE');
+    const calm = w.stop();
+    expect(calm.reply).toMatchObject({ acceptance: { stopped: [call, answer], nothingToStop: false } });
+    expect(calm.entries).toEqual([]);
+    expect(calm.effects).toHaveLength(2);
+    w.end(call);
+    w.endModel({ type: 'aborted' }, answer);
+    expect(w.stop().reply).toMatchObject({ acceptance: { stopped: [], nothingToStop: true } });
+  });
+
+  it('is not ended under the claim of another owner, and is lost with its process', () => {
+    const { w, answer } = orphaned();
+    const { stamp } = w.modelCalls[0]!;
+    const before = w.state;
+    w.tell(
+      { ...stamp, epoch: stamp.epoch + 1 },
+      { type: 'modelEnded', messageId: answer, outcome: { type: 'aborted' } },
+    );
+    expect(w.state).toEqual(before);
+    w.crash();
+    expect(w.state.orphans).toEqual([]);
   });
 });
 

@@ -38,10 +38,12 @@ export async function setBench(): Promise<Bench> {
   };
 }
 
-/** Everything about a workstream that a refusal must leave as it is (D-11). */
+/** Everything about a workstream that a refusal must leave as it is (D-11); the record of the refusal is none of it (D-60). */
 export async function traceOf(database: TestDatabase, api: Api, id: string): Promise<unknown> {
   const { view } = await api.snapshot(id);
-  const receipts = await database.sql('select count(*)::int as n from receipt');
+  const receipts = await database.sql(
+    `select count(*)::int as n from receipt where outcome ->> 'type' is distinct from 'Rejected'`,
+  );
   return { view, history: await api.history(id), receipts };
 }
 

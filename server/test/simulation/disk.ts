@@ -24,7 +24,7 @@ export type Mishap = 'written' | 'unwritten' | 'late';
 export interface Disk {
   connect(
     process: Process,
-  ): Pick<Storage, 'journal' | 'ownership' | 'catalog' | 'reservations' | 'sessions' | 'tokens'>;
+  ): Pick<Storage, 'journal' | 'ownership' | 'catalog' | 'reservations' | 'search' | 'sessions' | 'tokens'>;
   away(is: boolean): void;
   befall(mishap: Mishap): void;
   /** No more mishaps. */
@@ -189,6 +189,7 @@ export function createDisk(deps: {
         ),
         catalog: over(process, 'catalog', inner.catalog),
         tokens: over(process, 'tokens', inner.tokens),
+        search: over(process, 'search', inner.search),
         reservations: over(process, 'reservations', inner.reservations, {
           publish: (
             [batch]: Parameters<Storage['reservations']['publish']>,

@@ -3,7 +3,7 @@
  * knows from the journal's book, not from the server.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isConversation, liveTurn } from 'schema/projection';
+import { liveTurn, type Entry } from 'schema/projection';
 import { lower } from '../../src/core/conversation/lower.ts';
 import type { State } from '../../src/core/workstream/state.ts';
 import type { ModelMessage } from '../../src/ports/model.ts';
@@ -29,6 +29,8 @@ export interface EffectLaws {
     call: ToolCall & { readonly basis: string | null },
     asks: boolean,
   ): void;
+  /** The end of an answer (its word) or of a call (its id) was heard. */
+  over(what: string): void;
 }
 
 export function createEffectLaws(journal: JournalLaws, violate: Violate): EffectLaws {
@@ -45,31 +47,40 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
       violate('I31', `${who.name} ${what} though no turn goes on in the database`);
   }
 
-  /** A question is what is stored, up to some place: who was robbed does not know the rest. */
-  function isStored(id: string, actor: State | null, messages: readonly ModelMessage[]): boolean {
+  /** A question is what is stored and stands, up to some place: who was robbed does not know the rest. */
+  function isStored(
+    id: string,
+    actor: State | null,
+    messages: readonly ModelMessage[],
+    stands = standing,
+  ): boolean {
     const book = journal.book(id);
     if (!book || (actor && actor.incarnation !== book.incarnation)) return true;
-    const conversation = book.entries.filter((entry) => isConversation(entry.kind));
     const system = messages[0]?.role === 'system' ? messages[0].text : '';
-    for (let n = conversation.length; n >= 0; n -= 1)
-      if (isDeepStrictEqual(lower(system, conversation.slice(0, n)), messages)) return true;
+    for (let n = book.entries.length; n >= 0; n -= 1)
+      if (isDeepStrictEqual(lower(system, stands(book.entries.slice(0, n))), messages)) return true;
     return false;
   }
 
   return {
+    over: (what) => journal.over(what),
     asked(who, id, actor, messages, word, beside) {
       if (actor) journal.asked(id, word, actor.epoch, actor.projection.generation);
       if (beside > 0) violate('I43', `${who.name} asks the model beside ${beside} open questions`);
-      if (!isStored(id, actor, messages))
-        violate(
-          'D-2',
-          `${who.name} asks the model about ${JSON.stringify(messages.at(-1))}, which is not stored`,
-        );
+      if (actor) journal.begun(id, word, actor.epoch, actor.projection.generation);
+      if (!isPaired(messages)) violate('I38', `${who.name} tells the model of a call without its one result`);
+      if (!isStored(id, actor, messages)) {
+        const what = `${who.name} asks the model about ${JSON.stringify(messages.at(-1))}`;
+        if (isStored(id, actor, messages, (entries) => entries))
+          violate('D-59', `${what}, and more than stands`);
+        else violate('D-2', `${what}, which is not stored`);
+      }
       mayBegin(who, id, actor, 'asks the model');
     },
 
     ran(who, id, actor, call, asks) {
       const { callId } = call;
+      if (actor) journal.begun(id, callId, actor.epoch, actor.projection.generation);
       if (run.has(callId)) violate('I37', `${who.name} runs ${callId} again`);
       run.add(callId);
       const book = journal.book(id);
@@ -92,3 +103,26 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
 }
 
 const isGoing = (projection: State['projection']): boolean => liveTurn(projection)?.phase === 'RUNNING';
+
+/** The entries that no later rewind took back. */
+const standing = (entries: readonly Entry[]): readonly Entry[] =>
+  entries.reduce<Entry[]>(
+    (left, entry) =>
+      entry.kind === 'REWIND' ? left.filter((e) => e.revision <= entry.after) : (left.push(entry), left),
+    [],
+  );
+
+/** After an assistant message with calls come exactly their results, in order, and nothing between. */
+function isPaired(messages: readonly ModelMessage[]): boolean {
+  let waiting: readonly string[] = [];
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      if (message.callId !== waiting[0]) return false;
+      waiting = waiting.slice(1);
+      continue;
+    }
+    if (waiting.length > 0) return false;
+    if (message.role === 'assistant') waiting = message.calls.map((call) => call.callId);
+  }
+  return waiting.length === 0;
+}

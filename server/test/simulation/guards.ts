@@ -28,10 +28,25 @@ const disk = 'test/support/memory-storage.ts';
 const change = (file: string, find: string, replace: string): Change => ({ file, find, replace });
 
 const withoutHeadFence = change(disk, '      row.revision !== batch.expectedHead ||\n', '');
+const withoutCommitKeys = change(
+  disk,
+  'if (keys.has(commitKey(entry)))',
+  'if (keys.has(commitKey(entry)) && keys.size === 0)',
+);
+const withoutReceiptKeys = change(
+  disk,
+  'if (taken.length > 0 && !(batch.entries.length === 0 && same))',
+  'if (taken.length < 0 && same)',
+);
+const withoutOneLiveTurn = change(
+  disk,
+  'if (live !== null && live !== entry.turn.id)',
+  `if (live === '' && live !== entry.turn.id)`,
+);
 const withoutLookingUp = change(
   'src/app/services/command.ts',
-  `  if (!found) return { type: 'open', key };`,
-  `  if (found !== undefined) return { type: 'open', key };`,
+  `if (known === 'NEW' || known === 'HERE') return`,
+  `if (known) return`,
 );
 
 export const guards: readonly Guard[] = [
@@ -39,7 +54,11 @@ export const guards: readonly Guard[] = [
     name: 'the fence on the epoch, in SQL (D-4)',
     without: [change(disk, '      row.epoch !== batch.epoch ||\n', '')],
   },
-  { name: 'the fence on the head, in SQL (D-4)', without: [withoutHeadFence] },
+  {
+    name: 'the fence on the head, in SQL (D-4)',
+    without: [withoutHeadFence],
+    hazard: [withoutCommitKeys, withoutReceiptKeys],
+  },
   {
     name: 'the fence on the incarnation, in SQL (D-4)',
     without: [
@@ -48,21 +67,13 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'an entry has one commit key, in SQL, behind the fence on the head (I26, I38)',
-    without: [
-      change(disk, 'if (keys.has(commitKey(entry)))', 'if (keys.has(commitKey(entry)) && keys.size === 0)'),
-    ],
+    without: [withoutCommitKeys],
     hazard: [withoutHeadFence],
     beyond: ['D-51'],
   },
   {
     name: 'a receipt has one key, in SQL, behind the look-up (D-60)',
-    without: [
-      change(
-        disk,
-        'if (taken.length > 0 && !(batch.entries.length === 0 && same))',
-        'if (taken.length < 0 && same)',
-      ),
-    ],
+    without: [withoutReceiptKeys],
     hazard: [withoutLookingUp],
     beyond: ['D-51', 'D-31', 'I18', 'I19', 'I20', 'I24', 'D-22'],
   },
@@ -125,6 +136,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a key is looked up in the database (D-60)',
     without: [withoutLookingUp],
+    hazard: [withoutReceiptKeys],
   },
   {
     name: 'a second copy of a command joins the first (D-60)',
@@ -135,6 +147,7 @@ export const guards: readonly Guard[] = [
         'const known = undefined;',
       ),
     ],
+    hazard: [withoutReceiptKeys],
   },
   {
     name: 'an unknown outcome is not taken for stored (D-52)',
@@ -157,6 +170,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'what was running when its process died is UNKNOWN, not run again (D-9, I37)',
     without: [change('src/core/turn/recovery.ts', 'resumeBatch(markLost(claimed))', 'resumeBatch(claimed)')],
+    hazard: [withoutCommitKeys],
   },
   {
     name: 'one flight loads a workstream (D-22)',
@@ -232,6 +246,138 @@ export const guards: readonly Guard[] = [
         '!drained || drained.author.id !== turn?.principal.id',
         '!drained || !turn',
       ),
+    ],
+  },
+  {
+    name: 'a steer names the turn it is meant for (D-62)',
+    without: [change('src/core/workstream/commands.ts', 'if (!live || live.id !== turnId)', 'if (!live)')],
+  },
+  {
+    name: 'a steer runs on the credentials of who wrote it (D-12)',
+    without: [
+      change(
+        'src/core/workstream/commands.ts',
+        'if (live.principal.id !== author.id)',
+        'if (live.id === "")',
+      ),
+    ],
+  },
+  {
+    name: 'what waits is edited by its author only (D-12)',
+    without: [
+      change('src/core/workstream/commands.ts', 'if (message.author.id !== by.id)', 'if (message.id === "")'),
+    ],
+  },
+  {
+    name: 'feedback runs on the credentials of who gave it (D-12)',
+    without: [
+      change(
+        'src/core/approvals/decide.ts',
+        'if (feedback !== null && principal && principal.id !== by.id)',
+        'if (feedback !== null && principal && principal.id === "")',
+      ),
+    ],
+  },
+  {
+    name: 'a message is tried again by its author only (D-12)',
+    without: [change('src/core/turn/rewind.ts', 'if (said.author.id !== by.id)', 'if (said.id === "")')],
+  },
+  {
+    name: 'nothing is taken back while a turn lives (D-59)',
+    without: [
+      change(
+        'src/core/turn/rewind.ts',
+        `if (live) return refuse({ code: 'BUSY', currentTurnId: live.id });`,
+        '',
+      ),
+    ],
+    hazard: [withoutOneLiveTurn],
+  },
+  {
+    name: 'who takes something back has seen the last turn (D-62)',
+    without: [
+      change('src/core/turn/rewind.ts', 'return last === turnId ? null', 'return last !== "" ? null'),
+    ],
+  },
+  {
+    name: 'what was taken back is told to no model (D-59)',
+    without: [
+      change(
+        'src/core/step-draft.ts',
+        `if (entry.kind === 'REWIND') return`,
+        `if (entry.kind === 'REWIND' && entry.after < 0) return`,
+      ),
+    ],
+  },
+  {
+    name: 'what was taken back is told to no model, after a load (D-59)',
+    without: [
+      change(
+        'src/core/workstream/state.ts',
+        'isConversation(e.kind) && !isSuperseded(loaded.projection, e.revision)',
+        'isConversation(e.kind) && !isSuperseded(loaded.projection, -e.revision)',
+      ),
+    ],
+  },
+  {
+    name: 'a turn that is forced to end ends under a new claim (D-66)',
+    without: [
+      change(
+        'src/core/turn/stop.ts',
+        `const claimed = admit(draft, { kind: 'TURN', turn: reclaimed });`,
+        'const claimed = draft;',
+      ),
+    ],
+  },
+  {
+    name: 'a steer waits for the results of the calls under way (I38)',
+    without: [
+      change(
+        'src/core/turn/calls.ts',
+        '    draft,\n  );\n  const heard',
+        '    landSteers(draft),\n  );\n  const heard',
+      ),
+    ],
+  },
+  {
+    name: 'a steer is no steer of the next turn (D-63)',
+    without: [
+      change(
+        'src/core/turn/queue.ts',
+        `item.delivery === 'STEER' && item.turnId === turnId`,
+        `item.delivery === 'STEER' && item.turnId !== ''`,
+      ),
+      change(
+        'src/core/turn/queue.ts',
+        `delivery: 'QUEUE', turnId: null, afterStop: false`,
+        'afterStop: false',
+      ),
+    ],
+  },
+  {
+    name: 'trust in edits is no trust in commands (D-64)',
+    without: [
+      change(
+        'src/core/approvals/policy.ts',
+        `EXECUTE: { ASK: 'ASK', TRUST_WORKSPACE: 'ASK'`,
+        `EXECUTE: { ASK: 'ASK', TRUST_WORKSPACE: 'TRUSTED'`,
+      ),
+    ],
+  },
+  {
+    name: 'what waits is left out only when somebody withdraws it (I21)',
+    without: [
+      change(
+        'src/core/turn/queue.ts',
+        'queue.items.filter((item) => !ids.includes(item.id))',
+        'queue.items.slice(messages.length)',
+      ),
+    ],
+  },
+  {
+    name: 'a refusal that stays is recorded before it is told (D-60)',
+    without: [
+      change('src/app/services/command.ts', `const holds = landing === 'durable' && `, `const holds = `),
     ],
   },
 ];

@@ -33,8 +33,10 @@ export interface JournalLaws {
   book(workstreamId: string): Book | null;
   /** What landed under a key: one, or more of a Stop that could not look. */
   receipts(scope: string, key: string): readonly Receipt[];
-  /** Marks (`m1;`) of every message that is said or queued, each as often as it is there. */
+  /** Marks (`m1;`) of every message that is said, queued or withdrawn, each as often as it is there. */
   places(workstreamId: string): ReadonlyMap<string, number>;
+  /** Marks of the messages that were withdrawn, or edited into others. */
+  withdrawn(workstreamId: string): readonly string[];
   published(batch: Batch): void;
   claimed(
     workstreamId: string,
@@ -48,6 +50,10 @@ export interface JournalLaws {
   committed(batch: Batch, outcome: CommitOutcome, who: string, stored: readonly Entry[]): void;
   /** A model was asked under this claim; its answer is known by this word. */
   asked(workstreamId: string, word: string, epoch: number, generation: number): void;
+  /** Something began under this claim. */
+  begun(workstreamId: string, what: string, epoch: number, generation: number): void;
+  /** Its end was heard. */
+  over(what: string): void;
   /** Deleted by an administrator; what it was is forgotten. */
   removed(workstreamId: string): void;
 }
@@ -59,8 +65,20 @@ interface Notes {
   readonly open: Set<string>;
   readonly answered: Set<string>;
   readonly decisions: Map<string, ApprovalDecision>;
+  /** Calls that a person was asked about. */
+  readonly asked: Set<string>;
   readonly said: Map<string, number>;
+  /** Marks that left the queue in this batch and are not said yet, and those that were withdrawn. */
+  readonly leaving: Set<string>;
+  readonly withdrawn: Set<string>;
+  /** Ids of messages in the order they were accepted, and of those said in that order; steers and edits overtake. */
   readonly accepted: string[];
+  readonly inOrder: string[];
+  readonly idOf: Map<string, string>;
+  /** What persons wrote and no rewind took back. */
+  standing: readonly EntryOf<'USER'>[];
+  /** The last entry, if it took something back. */
+  rewound: EntryOf<'REWIND'>['reason'] | null;
   principal: string | null;
 }
 
@@ -83,6 +101,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
   const receipts = new Map<string, readonly Receipt[]>();
   const created = new Set<string>();
   const questions = new Map<string, string>();
+  const underway = new Map<string, string>();
 
   function begin(batch: Batch): void {
     notes.set(batch.workstreamId, {
@@ -91,8 +110,15 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       open: new Set(),
       answered: new Set(),
       decisions: new Map(),
+      asked: new Set(),
       said: new Map(),
+      leaving: new Set(),
+      withdrawn: new Set(),
       accepted: [],
+      inOrder: [],
+      idOf: new Map(),
+      standing: [],
+      rewound: null,
       principal: null,
     });
     books.set(batch.workstreamId, {
@@ -111,7 +137,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       const known = receipts.get(place) ?? [];
       // A Stop that could not look may have been done before; it begins nothing.
       if (known.some((other) => isDeepStrictEqual(other, receipt))) continue;
-      if (known.length > 0 && !receipt.blind)
+      if (known.length > 0 && !receipt.unchecked)
         violate('I20', `${receipt.key} of ${receipt.scope} is recorded twice`);
       receipts.set(place, [...known, receipt]);
     }
@@ -125,7 +151,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
     for (const entry of batch.entries) {
       if (entry.revision !== fold.revision + 1)
         violate('I1', `${entry.kind} is written at ${entry.revision}, after ${fold.revision}`);
-      if (!copied) answersItsQuestion(book.id, entry);
+      if (!copied) answersItsQuestion(book.id, entry, before);
       check(book, fold, entry);
       fold = applyEntry(fold, entry);
       unfinished(fold, entry);
@@ -134,15 +160,26 @@ export function createJournalLaws(violate: Violate): JournalLaws {
     if (!isDeepStrictEqual(batch.projection, fold)) violate('I5', `at ${fold.revision}`);
     if (batch.state !== stateOf(fold)) violate('I29', `${batch.state} is written, ${stateOf(fold)} it is`);
     recovered(batch, before, fold);
+    const { leaving, withdrawn } = notes.get(book.id)!;
+    for (const mark of leaving) {
+      withdrawn.add(mark);
+      // An answer that shows the queue is that of a command which changed it.
+      if (!copied && !batch.receipts.some(({ outcome }) => 'queue' in outcome))
+        violate('I21', `${mark} left the queue and was not said`);
+    }
+    leaving.clear();
     wholeness(book.id);
   }
 
   /** What a model says is written under the claim it was asked under. */
-  function answersItsQuestion(id: string, entry: Entry): void {
+  function answersItsQuestion(id: string, entry: Entry, before: Projection): void {
     if (entry.kind !== 'ASSISTANT' && entry.kind !== 'CANCELLATION') return;
-    const claim = claimOf(entry.epoch, entry.generation);
+    const claims = [claimOf(entry.epoch, entry.generation)];
+    // What a forced turn keeps of an answer was shown under the claim it gives up in the same batch.
+    if (entry.kind === 'CANCELLATION' && before.turn?.id === entry.turnId)
+      claims.push(claimOf(entry.epoch, before.turn?.generation ?? 0));
     for (const word of wordsIn(entry.text))
-      if (questions.get(`${id}${word}`) !== claim)
+      if (!claims.includes(questions.get(`${id}${word}`) ?? ''))
         violate('I28', `${entry.kind} at ${entry.revision} is ${word}, asked for under another claim`);
   }
 
@@ -160,10 +197,14 @@ export function createJournalLaws(violate: Violate): JournalLaws {
     switch (entry.kind) {
       case 'TURN':
         if (isSettled(entry.turn) && openCycles(fold).length > 0) violate('I42', `${where} leaves one open`);
-        checkTurn(n, live, entry);
+        checkTurn(book.id, n, live, entry);
         break;
       case 'USER':
         checkUser(n, entry);
+        break;
+      case 'REWIND':
+        if (live) violate('D-59', `${where}, from under turn ${live.id}`);
+        n.standing = n.standing.filter((said) => said.revision <= entry.after);
         break;
       case 'ASSISTANT':
         refuseLatched();
@@ -184,22 +225,48 @@ export function createJournalLaws(violate: Violate): JournalLaws {
         break;
       case 'APPROVAL':
         if (entry.cycle.status === 'OPEN') refuseLatched();
-        for (const { callId, decision } of entry.cycle.items) {
+        for (const { callId, name, decision } of entry.cycle.items) {
           const known = n.decisions.get(callId);
+          const { approvalMode, approvalModeBy } = fold.configuration;
+          if (!decision) n.asked.add(callId);
+          else if (!known && decision.source !== 'PERSON') {
+            if (n.asked.has(callId))
+              violate('I41', `${where}: ${decision.source} answers ${callId}, which is asked`);
+            if (decision.source !== approvalMode || !isDeepStrictEqual(decision.by, approvalModeBy))
+              violate('I41', `${where}: ${decision.source} answers ${callId}, the mode is ${approvalMode}`);
+            if (name === 'run' && decision.source !== 'TRUST_ALL')
+              violate('I41', `${where}: ${decision.source} lets a command run`);
+          }
           if (known && !isDeepStrictEqual(known, decision)) violate('I39', `${where}: ${callId}`);
           if (decision) n.decisions.set(callId, decision);
         }
         break;
       case 'QUEUE':
-        for (const item of entry.queue.items)
-          for (const mark of marksIn(item.text)) if (!n.accepted.includes(mark)) n.accepted.push(mark);
+        for (const item of fold.queue.items) for (const mark of marksIn(item.text)) n.leaving.add(mark);
+        for (const item of entry.queue.items) {
+          accept(n, item.id, item.text);
+          for (const mark of marksIn(item.text)) n.leaving.delete(mark);
+        }
         break;
       default:
         break;
     }
+    // Until its turn has begun.
+    if (entry.kind === 'REWIND') n.rewound = entry.reason;
+    else if (entry.kind !== 'TURN' || isSettled(entry.turn)) n.rewound = null;
   }
 
-  function checkTurn(n: Notes, live: Turn | null, { turn, revision }: EntryOf<'TURN'>): void {
+  function accept(n: Notes, id: string, text: string): void {
+    for (const mark of marksIn(text)) if (!n.idOf.has(mark)) n.idOf.set(mark, id);
+    if (!n.accepted.includes(id)) n.accepted.push(id);
+  }
+
+  function checkTurn(
+    id: string,
+    n: Notes,
+    live: Turn | null,
+    { turn, revision, epoch, generation }: EntryOf<'TURN'>,
+  ): void {
     const where = `turn ${turn.id} at ${revision}`;
     if ((turn.outcome !== null) !== (turn.settledAt !== null) || isSettled(turn) !== (turn.outcome !== null))
       violate('I27', where);
@@ -210,17 +277,31 @@ export function createJournalLaws(violate: Violate): JournalLaws {
     if (isSettled(turn)) {
       if (n.open.size > 0) violate('I38', `${where} ends with ${[...n.open].join()} unanswered`);
       n.ended.add(turn.id);
+      for (const [what, claim] of underway)
+        if (claim === `${id} ${claimOf(epoch, generation)}`)
+          violate('D-66', `${where} ends with ${what} under way under the same claim`);
     }
+    // A retry says nothing of its own: it runs what its principal wrote last.
+    if (n.rewound === 'RETRY' && n.standing.at(-1)?.author.id !== turn.principal.id)
+      violate('D-12', `${where} runs what ${n.standing.at(-1)?.author.id} wrote, as ${turn.principal.id}`);
     n.principal = turn.principal.id;
   }
 
-  function checkUser(n: Notes, { source, text, author, revision }: EntryOf<'USER'>): void {
-    if (source !== 'MESSAGE') return;
+  function checkUser(n: Notes, entry: EntryOf<'USER'>): void {
+    const { id, source, text, author, revision } = entry;
     if (author.id !== n.principal) violate('D-12', `USER at ${revision} in a turn of ${n.principal}`);
-    for (const mark of marksIn(text)) {
+    if (source === 'FEEDBACK') return;
+    const marks = marksIn(text);
+    if (!marks.some((mark) => n.idOf.has(mark))) accept(n, id, text);
+    const overtakes = source === 'STEER' || n.rewound === 'EDIT';
+    n.standing = [...n.standing, entry];
+    for (const mark of marks) {
       if (authorOf(mark) !== author.id) violate('D-12', `${mark} is said by ${author.id}`);
       n.said.set(mark, (n.said.get(mark) ?? 0) + 1);
-      if (!n.accepted.includes(mark)) n.accepted.push(mark);
+      n.leaving.delete(mark);
+      const message = n.idOf.get(mark) ?? id;
+      if (overtakes) n.accepted.splice(n.accepted.indexOf(message), 1);
+      else n.inOrder.push(message);
     }
   }
 
@@ -245,20 +326,21 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       if (!still.has(cycle.id)) violate('I44', `cycle ${cycle.id} is gone after the recovery`);
   }
 
-  /** Said or queued, once, and in order. */
+  /** Said, queued or withdrawn, once, and in order. */
   function wholeness(id: string): void {
     for (const [mark, count] of places(id)) if (count !== 1) violate('I21', `${mark} is in ${count} places`);
-    const { said, accepted } = notes.get(id)!;
-    const queued = books.get(id)!.fold.queue.items.flatMap((item) => marksIn(item.text));
-    const order = [...said.keys(), ...queued];
-    if (!isDeepStrictEqual(order, accepted))
-      violate('I22', `accepted ${accepted.join('')} but said or queued ${order.join('')}`);
+    const { inOrder, accepted } = notes.get(id)!;
+    const order = [...inOrder, ...books.get(id)!.fold.queue.items.map((item) => item.id)];
+    const expected = accepted.filter((message) => order.includes(message));
+    if (!isDeepStrictEqual(order, expected))
+      violate('I22', `accepted ${expected.join()} but said or queued ${order.join()}`);
   }
 
   function places(id: string): ReadonlyMap<string, number> {
     const all = new Map(notes.get(id)?.said);
-    for (const item of books.get(id)?.fold.queue.items ?? [])
-      for (const mark of marksIn(item.text)) all.set(mark, (all.get(mark) ?? 0) + 1);
+    const add = (mark: string): unknown => all.set(mark, (all.get(mark) ?? 0) + 1);
+    for (const item of books.get(id)?.fold.queue.items ?? []) marksIn(item.text).forEach(add);
+    notes.get(id)?.withdrawn.forEach(add);
     return all;
   }
 
@@ -266,6 +348,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
     book: (id) => books.get(id) ?? null,
     receipts: (scope, key) => receipts.get(placeOf(scope, key)) ?? [],
     places,
+    withdrawn: (id) => [...(notes.get(id)?.withdrawn ?? [])],
     published(batch) {
       for (const { scope, key } of batch.receipts) {
         if (created.has(placeOf(scope, key))) violate('I20', `${key} of ${scope} made two workstreams`);
@@ -305,7 +388,10 @@ export function createJournalLaws(violate: Violate): JournalLaws {
         if (entry.id !== mine[i]?.id) violate('I3', `revision ${i + 1} is another entry now`);
     },
     asked: (id, word, epoch, generation) => void questions.set(`${id}${word}`, claimOf(epoch, generation)),
+    begun: (id, what, epoch, generation) => void underway.set(what, `${id} ${claimOf(epoch, generation)}`),
+    over: (what) => void underway.delete(what),
     removed(id) {
+      for (const [what, claim] of underway) if (claim.startsWith(`${id} `)) underway.delete(what);
       books.delete(id);
       notes.delete(id);
     },

@@ -4,9 +4,12 @@
  */
 import { decodeCursor, liveTurn, openItems, type ApprovalCycle, type Finish } from 'schema/projection';
 import type { Viewer } from 'schema/model';
+import type { ModelOutcome } from '../../src/ports/model.ts';
 import { createChance, pick } from './chance.ts';
 import { ada, bob } from './node.ts';
 import type { Node } from './node.ts';
+import type { Input } from './people.ts';
+import type { ModelCall } from './provider.ts';
 import type { World } from './world.ts';
 
 interface Kind {
@@ -41,7 +44,7 @@ function openCall(world: World, n = 0) {
 }
 const openRuns = (world: World) => world.provider.runs.filter((run) => !run.over && run.by.alive);
 
-function ask(world: World, n: number, by: Viewer, input: Parameters<World['people']['want']>[1]): void {
+function ask(world: World, n: number, by: Viewer, input: Input): void {
   const node = nodeFor(world, n);
   if (node) world.people.ask(world.people.want(by, input), node);
 }
@@ -49,22 +52,23 @@ function ask(world: World, n: number, by: Viewer, input: Parameters<World['peopl
 function answer(world: World, n: number): void {
   const call = openCall(world, n);
   if (!call) return;
-  const finish: Finish = (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]!;
-  call.end({
-    type: 'answered',
-    text: call.said || call.word,
-    reasoning: '',
-    calls: [],
-    finish,
-    usage: null,
-    model: 'test',
-  });
+  call.end(answerOf(call, (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]));
 }
+
+const answerOf = (call: ModelCall, finish: Finish = 'STOP'): ModelOutcome => ({
+  type: 'answered',
+  text: call.said || call.word,
+  reasoning: '',
+  calls: [],
+  finish,
+  usage: null,
+  model: 'test',
+});
 
 function callTools(world: World, n: number): void {
   const call = openCall(world, n);
   if (!call) return;
-  const names = ['look', 'write', 'write', 'look', 'nothing'] as const;
+  const names = ['look', 'write', 'write', 'look', 'run', 'nothing'] as const;
   const calls = Array.from({ length: 1 + ((n >> 2) % 6) }, (_, i) => ({
     // Providers repeat themselves.
     providerId: `call_${i % 2}`,
@@ -119,13 +123,71 @@ function decide(world: World, n: number, stale: boolean): void {
 
 function stop(world: World, n: number): void {
   const live = world.sight() && liveTurn(world.sight()!);
-  ask(world, n, somebody(n >> 2), { type: 'stop', turnId: n % 3 === 0 ? null : (live?.id ?? null) });
+  const turnId = n % 3 === 0 ? null : (live?.id ?? null);
+  ask(world, n, somebody(n >> 2), { type: 'stop', turnId, force: (n >> 4) % 4 === 0 });
 }
+
+/** A new message of somebody, which waits its turn. */
+const message = (world: World, by: Viewer): Input => ({
+  type: 'send',
+  text: world.people.nextMark(by),
+  delivery: 'QUEUE',
+  turnId: null,
+});
 
 const send = (world: World, n: number): void => {
   const by = somebody(n >> 3);
-  ask(world, n, by, { type: 'send', text: world.people.nextMark(by) });
+  const input = message(world, by) as Extract<Input, { type: 'send' }>;
+  ask(world, n, by, (n >> 5) % 6 === 0 ? { ...input, delivery: 'REJECT' } : input);
 };
+
+/** Mostly the principal, to the turn that is seen; now and then somebody else, or to a turn of before. */
+function steer(world: World, n: number, turnId: string | null = null): void {
+  const sight = world.sight();
+  const live = sight && liveTurn(sight);
+  const meant = turnId ?? live?.id;
+  if (!meant) return;
+  const principal = live?.principal.id === bob.id ? bob : ada;
+  const by = n % 4 === 0 ? somebody(n >> 3) : principal;
+  ask(world, n, by, { type: 'send', text: world.people.nextMark(by), delivery: 'STEER', turnId: meant });
+}
+
+/** A message that waits, or one that did, is edited or withdrawn. */
+function changeQueued(world: World, n: number): void {
+  const sight = world.sight();
+  const known =
+    n % 6 === 0
+      ? (world.laws.book(world.workstreamId)?.entries ?? []).flatMap((e) =>
+          e.kind === 'QUEUE' ? e.queue.items : [],
+        )
+      : (sight?.queue.items ?? []);
+  const item = pick(known, n >> 4);
+  if (!item) return;
+  const author = item.author.id === bob.id ? bob : ada;
+  const by = (n >> 2) % 4 === 0 ? somebody(n >> 6) : author;
+  const { id: messageId } = item;
+  if (n % 2 === 0) ask(world, n, by, { type: 'withdrawQueued', messageId });
+  else ask(world, n, by, { type: 'editQueued', messageId, text: world.people.nextMark(by) });
+}
+
+/** Goes back to a message that was said: mostly when nothing lives, having seen the last turn. */
+function goBack(world: World, n: number): void {
+  const sight = world.sight();
+  if (!sight || (liveTurn(sight) && n % 4 > 0)) return;
+  const entries = world.laws.book(world.workstreamId)?.entries ?? [];
+  const turns = entries.flatMap((e) => (e.kind === 'TURN' ? [e.turn.id] : []));
+  const turnId = (n >> 2) % 5 === 0 ? (pick(turns, n >> 9) ?? null) : (sight.turn?.id ?? null);
+  const said = entries.filter((e) => e.kind === 'USER');
+  const found = said.at(-1 - ((n >> 5) % Math.min(6, Math.max(1, said.length))));
+  const messageId = found?.id ?? 'none';
+  const author = found?.author.id === bob.id ? bob : ada;
+  const by = (n >> 3) % 4 === 0 ? somebody(n >> 6) : author;
+  const how = (n >> 12) % 4;
+  if (how === 0) ask(world, n, by, { type: 'rewind', messageId, turnId });
+  else if (how === 1)
+    ask(world, n, by, { type: 'resend', messageId, turnId, text: world.people.nextMark(by) });
+  else ask(world, n, by, { type: 'retry', turnId, from: how === 2 ? 'MESSAGE' : 'LAST_RESULT' });
+}
 
 /** Does whatever the workstream waits for. */
 function goOn(world: World, n: number): Promise<void> | void {
@@ -175,6 +237,18 @@ export const kinds = {
   },
   endTool: { weight: 3, family: 'work', play: endTool },
   decide: { weight: 3, family: 'work', play: (world, n) => decide(world, n, false) },
+  steer: { weight: 2.5, family: 'work', play: steer },
+  changeQueued: { weight: 1.6, family: 'work', play: changeQueued },
+  goBack: { weight: 4, family: 'work', play: goBack },
+  configure: {
+    weight: 0.8,
+    family: 'work',
+    play: (world, n) =>
+      ask(world, n, somebody(n >> 2), {
+        type: 'configure',
+        approvalMode: (['ASK', 'TRUST_WORKSPACE', 'TRUST_ALL'] as const)[n % 3]!,
+      }),
+  },
   stop: { weight: 1.6, family: 'work', play: stop },
   resumeQueue: {
     weight: 0.8,
@@ -208,7 +282,7 @@ export const kinds = {
     family: 'repeats',
     play(world, n) {
       const by = somebody(n >> 3);
-      const intent = world.people.want(by, { type: 'send', text: world.people.nextMark(by) });
+      const intent = world.people.want(by, message(world, by));
       for (const node of [nodeFor(world, n), nodeFor(world, n >> 1)])
         if (node) world.people.ask(intent, node);
     },
@@ -233,7 +307,17 @@ export const kinds = {
         e.kind === 'TURN' ? [e.turn.id] : [],
       );
       const turnId = pick(turns, n >> 4);
-      if (turnId !== undefined) ask(world, n, somebody(n), { type: 'stop', turnId });
+      if (turnId !== undefined) ask(world, n, somebody(n), { type: 'stop', turnId, force: n % 2 === 0 });
+    },
+  },
+  staleSteer: {
+    weight: 0.8,
+    family: 'repeats',
+    play(world, n) {
+      const turns = (world.laws.book(world.workstreamId)?.entries ?? []).flatMap((e) =>
+        e.kind === 'TURN' ? [e.turn.id] : [],
+      );
+      steer(world, n, pick(turns, n >> 4) ?? 'none');
     },
   },
   staleDecide: { weight: 1, family: 'repeats', play: (world, n) => decide(world, n, true) },
@@ -322,7 +406,7 @@ export const kinds = {
     },
   },
   takeOver: {
-    weight: 0.7,
+    weight: 0.9,
     family: 'takeover',
     /** The owner stands still until its session is over, and another takes its place before it wakes. */
     async play(world, n) {
@@ -349,15 +433,25 @@ export const kinds = {
     },
   },
   rob: {
-    weight: 0.6,
+    weight: 0.9,
     family: 'takeover',
-    /** Somebody takes the workstream and dies at once; the owner finds out when it writes. */
+    /**
+     * Somebody takes the workstream and dies at once; the owner finds out when it writes. Now and then it owns it again
+     * before a question of its former load is answered.
+     */
     async play(world, n) {
       const call = openCall(world);
+      const owner = world.owner();
       if (call && n % 2 === 0) call.stubborn = true;
       world.disk.rob(world.workstreamId);
       send(world, n);
       await world.scheduler.flow(n >> 2, n % 16);
+      if (n % 4 > 0 || !owner || call?.by !== owner.process) return;
+      await world.scheduler.flow(n >> 3, 12);
+      world.people.ask(world.people.want(ada, message(world, ada)), owner);
+      await world.scheduler.flow(n >> 4, 10);
+      call.end(answerOf(call));
+      await world.scheduler.flow(n >> 5, n % 12);
     },
   },
   cutOff: {
@@ -392,7 +486,7 @@ export const kinds = {
       const call = openCall(world);
       if (!call) return;
       call.stubborn = true;
-      ask(world, n, somebody(n), { type: 'stop', turnId: null });
+      ask(world, n, somebody(n), { type: 'stop', turnId: null, force: n % 2 === 0 });
       await world.scheduler.flow(n, 12);
       await world.scheduler.advance(10_500, true, n);
       send(world, n);
@@ -419,15 +513,14 @@ export const kinds = {
         world.start(owner.process.nodeId === 'a' ? 'b' : 'a');
         await world.scheduler.flow(n, 8);
         const by = somebody(n);
-        world.people.ask(world.people.want(by, { type: 'send', text: world.people.nextMark(by) }), owner);
+        world.people.ask(world.people.want(by, message(world, by)), owner);
         await world.scheduler.flow(n, 2 + (n % 6));
       }
       world.closeFeeds();
       world.people.forget();
       await world.disk.replace(world.workstreamId);
       const other = world.nodes().find((node) => node !== owner);
-      if (other)
-        world.people.ask(world.people.want(ada, { type: 'send', text: world.people.nextMark(ada) }), other);
+      if (other) world.people.ask(world.people.want(ada, message(world, ada)), other);
       await world.scheduler.flow(n >> 3, 2 + (n % 7));
     },
   },

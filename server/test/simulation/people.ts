@@ -4,15 +4,32 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Viewer } from 'schema/model';
+import { applyEntry, emptyProjection, type ApprovalMode } from 'schema/projection';
 import type { Services } from 'schema/services';
 import { marksIn, type JournalLaws } from './journal-laws.ts';
 import type { Violate } from './laws.ts';
 import type { Node } from './node.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
-type Input =
-  | { readonly type: 'send'; readonly text: string }
-  | { readonly type: 'stop'; readonly turnId: string | null }
+export type Input =
+  | {
+      readonly type: 'send';
+      readonly text: string;
+      readonly delivery: 'QUEUE' | 'STEER' | 'REJECT';
+      readonly turnId: string | null;
+    }
+  | { readonly type: 'editQueued'; readonly messageId: string; readonly text: string }
+  | { readonly type: 'withdrawQueued'; readonly messageId: string }
+  | { readonly type: 'stop'; readonly turnId: string | null; readonly force: boolean }
+  | { readonly type: 'rewind'; readonly messageId: string; readonly turnId: string | null }
+  | {
+      readonly type: 'resend';
+      readonly messageId: string;
+      readonly turnId: string | null;
+      readonly text: string;
+    }
+  | { readonly type: 'retry'; readonly turnId: string | null; readonly from: 'MESSAGE' | 'LAST_RESULT' }
+  | { readonly type: 'configure'; readonly approvalMode: ApprovalMode }
   | { readonly type: 'resumeQueue' }
   | {
       readonly type: 'decide';
@@ -34,7 +51,7 @@ export interface Intent {
   told: Readonly<Record<string, unknown>> | null;
   /** Refused for good: the person gives it up. */
   refused: boolean;
-  /** The last word was that the queue is full. */
+  /** The last word was that it cannot be done now: the queue is full, or a turn runs. */
   full: boolean;
   /** The workstream it was about is not there any more. */
   void: boolean;
@@ -77,11 +94,9 @@ export function createPeople(deps: {
   const scopeOf = ({ by, input }: Intent): string =>
     input.type === 'create' ? by.id : `${by.id}/${deps.workstreamId()}`;
 
-  /** What the database holds under the intent's key; a Stop that could not look has a place of its own. */
+  /** What was written under the intent's key: one answer, and perhaps those of a Stop that could not look. */
   const recorded = (intent: Intent): readonly Readonly<Record<string, unknown>>[] =>
-    [intent.key, ...(intent.input.type === 'stop' ? [`${intent.key}.unseen`] : [])].flatMap((key) =>
-      laws.receipts(scopeOf(intent), key).map((receipt) => receipt.outcome),
-    );
+    laws.receipts(scopeOf(intent), intent.key).map((receipt) => receipt.outcome);
 
   function want(by: Viewer, input: Input, key = `k${intents.length + 1}`, stolen = false): Intent {
     const intent: Intent = {
@@ -110,18 +125,25 @@ export function createPeople(deps: {
     if (intent.void) return;
     // Who owned what was deleted does not know what was made in its place.
     if (replaced && answer.code === 'WORKSTREAM_NOT_FOUND') return;
-    intent.full = answer.code === 'QUEUE_FULL';
+    intent.full = answer.code === 'QUEUE_FULL' || answer.code === 'BUSY';
     if (answer.type === 'Rejected') {
       if (answer.retryable) return;
       if (intent.stolen) return void (intent.refused = true);
-      if (known.length > 0) violate('I18', `${what} was recorded, and is refused now: ${answer.code}`);
+      // What was decided on a question that is gone is told from elsewhere.
+      const isKnown = ({ code }: Readonly<Record<string, unknown>>): boolean =>
+        code === answer.code || (code === 'APPROVAL_GONE' && answer.code === 'ALREADY_DECIDED');
+      if (known.length > 0 && !known.some(isKnown))
+        violate('I18', `${what} was recorded, and is refused now: ${answer.code}`);
+      if (!neverRecorded.has(answer.code ?? '') && !recorded(intent).some(isKnown))
+        violate('I11', `${what} is refused for good, and that is not recorded: ${answer.code}`);
       const others = intent.underway.some((process) => process.alive);
       if (!others && intent.told === null) intent.refused = true;
       return;
     }
-    if (intent.stolen) violate('I19', `${what} with another input was accepted`);
     const { durability, ...acceptance } = answer as Answer & Readonly<Record<string, unknown>>;
+    // Who is cut off and does not know that it was robbed cannot know the key: what it calls pending never lands.
     if (durability !== 'DURABLE') return;
+    if (intent.stolen) violate('I19', `${what} with another input was accepted`);
     const now = recorded(intent);
     const plain = intent.input.type === 'create' ? { workstreamId: acceptance['workstreamId'] } : acceptance;
     if (now.length === 0) violate('I11', `${what} is called durable, and nothing is recorded`);
@@ -129,6 +151,9 @@ export function createPeople(deps: {
       violate('I18', `${what} is answered otherwise than it is recorded`);
     if (intent.told && intent.input.type !== 'stop' && !isDeepStrictEqual(intent.told, acceptance))
       violate('I18', `${what} is answered otherwise than before`);
+    const { input } = intent;
+    if (input.type === 'send' && input.delivery === 'STEER' && acceptance['turnId'] !== input.turnId)
+      violate('I23', `${what} was meant for ${input.turnId} and went to ${String(acceptance['turnId'])}`);
     intent.told ??= acceptance;
   }
 
@@ -137,17 +162,33 @@ export function createPeople(deps: {
     const workstreamId = deps.workstreamId();
     switch (input.type) {
       case 'send':
-        return services.messages.send(by, { key, workstreamId, text: input.text });
+        return services.messages.send(by, { key, workstreamId, ...fields(input) });
+      case 'editQueued':
+        return services.messages.editQueued(by, { key, workstreamId, ...fields(input) });
+      case 'withdrawQueued':
+        return services.messages.withdrawQueued(by, { key, workstreamId, ...fields(input) });
       case 'stop':
-        return services.turns.stop(by, { key, workstreamId, turnId: input.turnId });
+        return services.turns.stop(by, { key, workstreamId, ...fields(input) });
+      case 'rewind':
+        return services.messages.rewind(by, { key, workstreamId, ...fields(input) });
+      case 'resend':
+        return services.messages.resend(by, { key, workstreamId, ...fields(input) });
+      case 'retry':
+        return services.turns.retry(by, { key, workstreamId, ...fields(input) });
+      case 'configure':
+        return services.workstreams.configure(by, { key, workstreamId, ...fields(input) });
       case 'resumeQueue':
         return services.messages.resumeQueue(by, { key, workstreamId });
-      case 'decide': {
-        const { type: _, ...decision } = input;
-        return services.approvals.decide(by, { key, workstreamId, ...decision });
-      }
+      case 'decide':
+        return services.approvals.decide(by, { key, workstreamId, ...fields(input) });
       case 'create':
-        return services.workstreams.create(by, { key, title: key, model: null, workspace: null });
+        return services.workstreams.create(by, {
+          key,
+          title: key,
+          model: null,
+          workspace: null,
+          approvalMode: null,
+        });
     }
   }
 
@@ -158,6 +199,8 @@ export function createPeople(deps: {
       const input: Input = {
         type: 'send',
         text: `m${1_000_000 + intents.length * 2 + (from.by.id === 'ada' ? 0 : 1)};`,
+        delivery: 'QUEUE',
+        turnId: null,
       };
       return want(from.by, input, from.key, true);
     },
@@ -188,7 +231,7 @@ export function createPeople(deps: {
     check() {
       const places = laws.places(deps.workstreamId());
       for (const intent of intents) {
-        if (intent.void || intent.input.type !== 'send') continue;
+        if (intent.void || !('text' in intent.input)) continue;
         for (const mark of marksIn(intent.input.text)) {
           if (intent.told && places.get(mark) !== 1)
             violate('I11', `${mark} was called durable, and is in ${places.get(mark) ?? 0} places`);
@@ -204,20 +247,58 @@ export function createPeople(deps: {
   };
 }
 
+/** Refusals of what no workstream could record. */
+const neverRecorded: ReadonlySet<string> = new Set(['INVALID_INPUT', 'KEY_REUSED', 'WORKSTREAM_NOT_FOUND']);
+
+function fields<T extends Input>({ type: _, ...rest }: T): Omit<T, 'type'> {
+  return rest;
+}
+
+/** Which commands take something back, by the reason that is written. */
+const goesBack = { REWIND: 'rewind', EDIT: 'resend', RETRY: 'retry' } as const;
+
 /** What is on the disk is explained by what somebody asked for. */
 export function explainedBy(people: People, laws: JournalLaws, workstreamId: string, violate: Violate): void {
   const { intents } = people;
   const latched = new Set<string>();
+  const itemIds = new Map<string, string>();
+  let fold = emptyProjection;
   for (const entry of laws.book(workstreamId)?.entries ?? []) {
+    const before = fold;
+    fold = applyEntry(fold, entry);
     if (entry.kind === 'TURN' && entry.turn.phase === 'INTERRUPTING' && !latched.has(entry.turn.id)) {
       const { id } = entry.turn;
       latched.add(id);
       const asked = intents.some(({ input }) => input.type === 'stop' && (input.turnId ?? id) === id);
       if (!asked) violate('I23', `turn ${id} was stopped, and nobody asked`);
     }
+    if (entry.kind === 'QUEUE')
+      for (const { id, text } of entry.queue.items)
+        for (const mark of marksIn(text)) itemIds.set(mark, itemIds.get(mark) ?? id);
+    if (entry.kind === 'USER' && entry.source === 'STEER')
+      for (const mark of marksIn(entry.text)) {
+        // An edit leaves a steer what it was.
+        const asked = intents.some(
+          ({ input }) =>
+            (input.type === 'send' &&
+              input.delivery === 'STEER' &&
+              input.turnId === entry.turnId &&
+              input.text.includes(mark)) ||
+            (input.type === 'editQueued' && input.text.includes(mark)),
+        );
+        if (!asked) violate('I23', `${mark} steered turn ${entry.turnId}, and was not meant for it`);
+      }
+    if (entry.kind === 'REWIND') {
+      const seen = before.turn?.id ?? null;
+      const asked = intents.some(
+        ({ by, input }) =>
+          input.type === goesBack[entry.reason] && input.turnId === seen && by.id === entry.by.id,
+      );
+      if (!asked) violate('I23', `${entry.reason} at ${entry.revision} by nobody who had seen turn ${seen}`);
+    }
     if (entry.kind !== 'APPROVAL') continue;
     for (const { callId, argumentsHash, decision } of entry.cycle.items) {
-      if (!decision) continue;
+      if (decision?.source !== 'PERSON') continue;
       const asked = intents.some(
         ({ by, input }) =>
           input.type === 'decide' &&
@@ -229,14 +310,31 @@ export function explainedBy(people: People, laws: JournalLaws, workstreamId: str
       if (!asked) violate('I41', `${callId} is ${decision.verdict}, and ${decision.by.id} did not say so`);
     }
   }
+  for (const mark of laws.withdrawn(workstreamId)) {
+    const asked = intents.some(
+      ({ input }) =>
+        (input.type === 'withdrawQueued' || input.type === 'editQueued') &&
+        input.messageId === itemIds.get(mark),
+    );
+    if (!asked) violate('I21', `${mark} was withdrawn, and nobody asked`);
+  }
 }
 
 function describe(input: Input): string {
   switch (input.type) {
     case 'send':
-      return `send ${input.text}`;
+      return `send ${input.delivery === 'QUEUE' ? '' : `${input.delivery} `}${input.text}`;
+    case 'editQueued':
+      return `editQueued ${input.messageId} to ${input.text}`;
     case 'stop':
-      return `stop ${input.turnId ?? 'whatever runs'}`;
+      return `${input.force ? 'force' : 'stop'} ${input.turnId ?? 'whatever runs'}`;
+    case 'rewind':
+    case 'resend':
+      return `${input.type} ${input.messageId}, having seen ${input.turnId}`;
+    case 'retry':
+      return `retry ${input.from}, having seen ${input.turnId}`;
+    case 'configure':
+      return `configure ${input.approvalMode}`;
     case 'decide':
       return `${input.verdict} ${input.callId}`;
     default:

@@ -48,7 +48,7 @@ export interface Provider {
   endLeftovers(host: string, callIds: readonly string[]): readonly string[];
 }
 
-const accessOf: Readonly<Record<string, Access>> = { look: 'READ', write: 'WRITE' };
+const accessOf: Readonly<Record<string, Access>> = { look: 'READ', write: 'WRITE', run: 'EXECUTE' };
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const workspaceIn = (text: string): string => /\/folders\/([\w-]+)/.exec(text)?.[1] ?? '';
 
@@ -124,6 +124,7 @@ export function createProvider(deps: {
               call.over = true;
               put(() => {
                 call.heard = true;
+                laws.over(call.word);
                 resolve(outcome);
               });
             },
@@ -185,6 +186,7 @@ export function createProvider(deps: {
               run.over = true;
               put(() => {
                 run.heard = true;
+                laws.over(call.callId);
                 resolve(result);
               });
             },

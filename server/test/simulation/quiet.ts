@@ -60,7 +60,7 @@ async function everybodyIsAnswered(world: World): Promise<boolean> {
   return false;
 }
 
-/** A queue that is full is an answer too, though not a last one. */
+/** A queue that is full, or a turn that runs, is an answer too, though not a last one. */
 const unanswered = (world: World): readonly Intent[] =>
   world.people.intents.filter((i) => !i.told && !i.refused && !i.void && !i.stolen && !i.full);
 
@@ -118,7 +118,12 @@ async function everybodyAgrees(world: World): Promise<void> {
   const { people, workstreamId, violate, laws } = world;
   const stalled = world.followers.filter((follower) => follower.paused);
   // Somebody must have it loaded to say what is visible.
-  const last = people.want(ada, { type: 'send', text: people.nextMark(ada) });
+  const last = people.want(ada, {
+    type: 'send',
+    text: people.nextMark(ada),
+    delivery: 'QUEUE',
+    turnId: null,
+  });
   for (let n = 0; n < patience && !last.told; n += 1) {
     for (const node of world.owner() ? [world.owner()!] : world.nodes()) people.ask(last, node);
     await pass(world, 1_000);

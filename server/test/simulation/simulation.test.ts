@@ -62,6 +62,8 @@ const wanted: readonly string[] = [
     'after claim',
   ],
   ...['before prepare', 'killed', 'lost its session', 'arrives late', 'a2: ownership.claim'],
+  ...['REWIND TURN)', 'REWIND TURN USER', '(REWIND)', '(CONFIGURATION)', 'send STEER', 'force'],
+  ...['TOOL QUEUE USER', 'editQueued', 'withdrawQueued'],
   ...['RECOVERY', 'CANCELLATION', 'APPROVAL', 'TOOL_STARTED', 'TOOL_SETTLED', 'QUEUE'].map(
     (kind) => `${kind}`,
   ),
@@ -73,6 +75,10 @@ const wanted: readonly string[] = [
     'ARGUMENTS_CHANGED',
     'epoch 4',
     'b1: ownership.claim',
+    'BUSY',
+    'NOT_YOURS',
+    'MESSAGE_NOT_QUEUED',
+    'MESSAGE_NOT_FOUND',
   ],
 ];
 

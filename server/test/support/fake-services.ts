@@ -29,6 +29,16 @@ const notFound: WorkstreamNotFound = {
   retryable: false,
 };
 
+const accepted = { type: 'Accepted', durability: 'DURABLE' } as const;
+
+const said = {
+  ...accepted,
+  disposition: 'STARTED',
+  messageId: 'e9',
+  turnId: 't9',
+  revision: 9,
+} as const;
+
 const storageUnavailable = {
   type: 'Rejected',
   code: 'STORAGE_UNAVAILABLE',
@@ -136,6 +146,7 @@ export function createFakeServices() {
       stopping: false,
       model: projection.configuration.model,
       revision: projection.revision,
+      persistence: 'RETRYING',
       createdAt: at,
       updatedAt: at,
     };
@@ -178,6 +189,30 @@ export function createFakeServices() {
         workstreams.set(id, { id, entries: [], durableThrough: 0 });
         return Promise.resolve({ type: 'Accepted', durability: 'DURABLE', workstreamId: id } as const);
       },
+      configure: (by, input) => {
+        record('configure', by, input);
+        const found = workstreams.get(input.workstreamId);
+        if (!found) return Promise.resolve(notFound);
+        const { configuration } = modelOf(found).projection;
+        const approvalMode = input.approvalMode ?? configuration.approvalMode;
+        return Promise.resolve({
+          ...accepted,
+          configuration: { ...configuration, approvalMode, approvalModeBy: { id: by.id, name: by.name } },
+        });
+      },
+      discardUnsaved: (by, input) => {
+        record('discardUnsaved', by, input);
+        return Promise.resolve(
+          workstreams.has(input.workstreamId)
+            ? { ...accepted, discarded: 2 }
+            : ({
+                type: 'Rejected',
+                code: 'NOTHING_TO_DISCARD',
+                message: 'Nothing was refused by the database.',
+                retryable: true,
+              } as const),
+        );
+      },
     },
     history: {
       page: (workstreamId, range) => {
@@ -199,6 +234,32 @@ export function createFakeServices() {
         });
       },
     },
+    search: {
+      find: (asked) => {
+        const { text, workstreamId, first } = asked;
+        calls.push({ verb: 'search', by: viewer('none'), input: asked });
+        if (text === '') return read({ type: 'Invalid', message: 'Name at least one word to find.' });
+        if (text === 'a') return read({ type: 'TooBroad', message: 'Narrow it.' });
+        const items = [...workstreams.values()]
+          .filter((w) => workstreamId === null || w.id === workstreamId)
+          .flatMap((w) =>
+            w.entries.flatMap((entry) =>
+              entry.kind === 'USER'
+                ? [
+                    {
+                      workstreamId: w.id,
+                      title: summaryOf(w).title,
+                      entry,
+                      superseded: false,
+                      snippet: [{ text: entry.text, hit: true }],
+                    },
+                  ]
+                : [],
+            ),
+          );
+        return read({ type: 'Found', items: items.slice(0, first), hasNext: items.length > first });
+      },
+    },
     feed: {
       follow: async function* (workstreamId, after, signal) {
         calls.push({ verb: 'follow', by: viewer('none'), input: { workstreamId, after } });
@@ -214,30 +275,64 @@ export function createFakeServices() {
     messages: {
       send: (by, input) => {
         record('send', by, input);
-        return Promise.resolve(
-          workstreams.has(input.workstreamId)
-            ? ({
-                type: 'Accepted',
-                durability: 'DURABLE',
-                disposition: 'STARTED',
-                messageId: 'e9',
-                turnId: 't9',
-                revision: 9,
-              } as const)
-            : notFound,
-        );
+        return Promise.resolve(workstreams.has(input.workstreamId) ? said : notFound);
+      },
+      editQueued: (by, input) => {
+        record('editQueued', by, input);
+        return Promise.resolve({
+          type: 'Rejected',
+          code: 'NOT_YOURS',
+          message: 'Only its author may.',
+          retryable: false,
+          author: { id: 'a-2', name: 'Bob' },
+        });
+      },
+      withdrawQueued: (by, input) => {
+        record('withdrawQueued', by, input);
+        return Promise.resolve({
+          type: 'Rejected',
+          code: 'MESSAGE_NOT_QUEUED',
+          message: 'This message does not wait any more.',
+          retryable: false,
+          queuedMessageIds: ['q2'],
+        });
+      },
+      rewind: (by, input) => {
+        record('rewind', by, input);
+        return Promise.resolve({ ...accepted, revision: 9, text: 'taken back', superseded: 3 });
+      },
+      resend: (by, input) => {
+        record('resend', by, input);
+        return Promise.resolve({
+          type: 'Rejected',
+          code: 'MESSAGE_NOT_FOUND',
+          message: 'There is no such message.',
+          retryable: false,
+        });
       },
       resumeQueue: () => Promise.resolve(storageUnavailable),
     },
     turns: {
-      stop: () =>
-        Promise.resolve({
+      stop: (by, input) => {
+        record('stop', by, input);
+        return Promise.resolve({
           type: 'Rejected',
           code: 'STALE_TURN',
           message: 'That turn has ended.',
           retryable: false,
           currentTurnId: 't2',
-        }),
+        });
+      },
+      retry: (by, input) => {
+        record('retry', by, input);
+        return Promise.resolve({
+          type: 'Rejected',
+          code: 'BUSY',
+          message: 'A turn is running.',
+          retryable: true,
+          currentTurnId: 't2',
+        });
+      },
     },
     approvals: {
       decide: () =>

@@ -5,7 +5,7 @@
  * Invariants: values go in and out through JSON, as jsonb gives them back; every call answers in a later turn of the
  * event loop, as a database does.
  */
-import { isConversation, isSettled, isStopping, type Entry } from 'schema/projection';
+import { isConversation, isSettled, isStopping, isSuperseded, type Entry } from 'schema/projection';
 import {
   emptyProjection,
   type ApprovalCycle,
@@ -14,11 +14,15 @@ import {
 } from 'schema/projection';
 import { flawOf } from '../../src/adapters/storage/commit-batch.ts';
 import type { Storage } from '../../src/adapters/storage/index.ts';
+import { entryRow } from '../../src/adapters/storage/rows.ts';
 import { commitKey } from '../../src/core/journal/entry.ts';
+import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/journal/search-query.ts';
+import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
+import { receiptKey } from '../../src/core/journal/receipt.ts';
 import type { Page, PageRange, Place } from '../../src/ports/catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
-import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
+import { failedLoadsBeforeQuarantine, receiptKeysLoaded, type Session } from '../../src/ports/ownership.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { TokenRow } from '../../src/ports/token-store.ts';
 
@@ -86,6 +90,8 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   const rows = new Map<string, Row>();
   const sessions = new Map<string, SessionRow>();
   const receipts = new Map<string, Receipt>();
+  /** Keys of commands on each workstream. */
+  const commandKeys = new Map<string, Set<string>>();
   const codes = new Map<string, { readonly expiresAt: number; readonly used: boolean }>();
   const tokens = new Map<string, Token>();
   const attempts: Batch[] = [];
@@ -166,16 +172,23 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       return { type: 'fenced' };
     const next = written(row, batch);
     if ('conflict' in next) return { type: 'conflict', message: next.conflict };
-    const firm = batch.receipts.filter((r) => !r.blind);
+    const firm = batch.receipts.filter((r) => !r.unchecked);
     const taken = firm.filter((r) => receipts.has(place(r.scope, r.key)));
     const same = firm.every((r) => receipts.get(place(r.scope, r.key))?.inputHash === r.inputHash);
     if (taken.length > 0 && !(batch.entries.length === 0 && same))
       return { type: 'conflict', message: 'A receipt of this batch is recorded already.' };
     rows.set(row.id, next);
-    for (const { blind, ...receipt } of batch.receipts)
-      if (!blind || !receipts.has(place(receipt.scope, receipt.key)))
+    for (const { unchecked, ...receipt } of batch.receipts)
+      if (!unchecked || !receipts.has(place(receipt.scope, receipt.key))) {
         receipts.set(place(receipt.scope, receipt.key), stored(receipt));
+        commandKeys.set(row.id, (commandKeys.get(row.id) ?? new Set()).add(receiptKey(receipt)));
+      }
     return { type: 'committed' };
+  }
+
+  function keysOf(id: string): ReadonlySet<string> | null {
+    const keys = new Set(commandKeys.get(id));
+    return keys.size > receiptKeysLoaded ? null : keys;
   }
 
   return {
@@ -210,6 +223,12 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             .filter((e) => e.revision > after && e.revision <= through)
             .slice(0, Math.max(0, limit)),
         ),
+      storedBytes: (id, { after, through }) =>
+        answer(() =>
+          (rows.get(id)?.entries ?? [])
+            .filter((e) => e.revision > after && e.revision <= through)
+            .reduce((sum, e) => sum + Buffer.byteLength(JSON.stringify(entryRow(id, e).payload)), 0),
+        ),
       epochAt: (id, revision) => answer(() => rows.get(id)?.entries[revision - 1]?.epoch ?? null),
       lastRevisionOf: (id, revision, epoch) =>
         answer(
@@ -217,15 +236,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
-      findReceipt: (scope, ...keys) =>
-        answer(() =>
-          stored(
-            keys
-              .toSorted()
-              .map((key) => receipts.get(place(scope, key)))
-              .find(Boolean) ?? null,
-          ),
-        ),
+      findReceipt: (scope, key) => answer(() => stored(receipts.get(place(scope, key)) ?? null)),
     },
 
     ownership: {
@@ -245,6 +256,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               epoch: row.epoch + 1,
               projection: stored(row.projection),
               conversation: stored(row.entries.filter((e) => isConversation(e.kind))),
+              receiptKeys: keysOf(id),
               previousHost: row.owner === null ? null : (sessions.get(row.owner)?.host ?? null),
               failedLoads: row.failedLoads,
               createdAt: row.createdAt,
@@ -326,6 +338,34 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               ?.cycles.get(cycleId)
               ?.items.find((item) => item.callId === callId)?.decision ?? null,
         ),
+    },
+
+    search: {
+      find: (query, { workstreamId, first, after }) =>
+        answer(() => {
+          const all = visible()
+            .filter((row) => workstreamId === null || row.id === workstreamId)
+            .flatMap((row) =>
+              row.entries.map((entry) => ({
+                workstreamId: row.id,
+                title: row.projection.configuration.title,
+                entry: stored(entry),
+                superseded: isSuperseded(row.projection, entry.revision),
+                text: searchText(entry),
+              })),
+            )
+            .filter(({ text }) => text !== null && matches(text, query))
+            .toSorted((a, b) => (isBefore(a, b) ? 1 : -1));
+          const rest =
+            after === null ? all : all.filter((found) => isBefore(found, { ...after, entry: after }));
+          return {
+            type: 'found',
+            items: rest
+              .slice(0, first)
+              .map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
+            hasNext: rest.length > first,
+          };
+        }),
     },
 
     reservations: {
@@ -469,6 +509,25 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     tokens.set(id, { ...token, revoked: false });
     return tokenRow({ ...token, revoked: false });
   }
+}
+
+/** As the database finds it, but for phrases in very long texts (`search-vector.ts`). */
+function matches(text: string, { wanted, unwanted }: SearchQuery): boolean {
+  const words = [...wordsOf(text)];
+  const has = (term: Term): boolean => words.some((_, i) => endsAt(words, i + 1, term));
+  return wanted.every(has) && !unwanted.some(has);
+}
+
+interface Placed {
+  readonly workstreamId: string;
+  readonly entry: { readonly at: string; readonly revision: number };
+}
+
+/** True when `a` stands behind `b`, where the newest comes first. */
+function isBefore(a: Placed, b: Placed): boolean {
+  if (a.entry.at !== b.entry.at) return a.entry.at < b.entry.at;
+  if (a.workstreamId !== b.workstreamId) return a.workstreamId < b.workstreamId;
+  return a.entry.revision < b.entry.revision;
 }
 
 /** Compares as the place does: times are ISO 8601 of one length. */

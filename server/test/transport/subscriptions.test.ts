@@ -193,9 +193,10 @@ describe('a feed on a socket', () => {
     const results = connect().iterate({ query: feed, variables: { ...w1, after: 'i1.3.12' } });
     const first = results.next();
     await fake.feed.hasOpen(1);
+    const said = sampleEntries.find((entry) => entry.kind === 'USER')!;
     expect(fake.calls.at(-1)?.input).toEqual({ workstreamId: 'w1', after: 'i1.3.12' });
     fake.feed.push({
-      item: { type: 'EntryAdmitted', entry: sampleEntries[2]!, durable: false },
+      item: { type: 'EntryAdmitted', entry: said, durable: false },
       cursor: 'i1.3.13',
     });
     fake.feed.push({ item: { type: 'EntriesDurable', durableThrough: 13 }, cursor: 'i1.3.13' });
@@ -203,7 +204,7 @@ describe('a feed on a socket', () => {
       __typename: 'EntryAdmitted',
       durable: false,
       cursor: 'i1.3.13',
-      entry: { __typename: 'UserEntry', revision: 3, durability: 'PENDING' },
+      entry: { __typename: 'UserEntry', revision: said.revision, durability: 'PENDING' },
     });
     expect(itemOf(await results.next())).toEqual({
       __typename: 'EntriesDurable',

@@ -85,11 +85,11 @@ export class Outbox {
     this.#become({ ...this.#outgoing, text });
   }
 
-  /** Takes what is in the field, at once, and sends it when what was taken before is safe. */
-  send(): void {
+  /** Takes what is in the field, at once, and sends it when what was taken before is safe; `steers`: to this turn. */
+  send(steers: string | null = null): void {
     if (this.unable !== null) return;
     this.#refused = null;
-    this.#become(taken(this.#outgoing, newKey, this.#deps.author));
+    this.#become(taken(this.#outgoing, newKey, this.#deps.author, steers));
     void this.#work();
   }
 
@@ -121,7 +121,8 @@ export class Outbox {
       return;
     }
     // A refusal stays the answer to its key, so the next try needs another one.
-    this.#bringBack([outcome.type === 'Rejected' ? anew(first) : first, ...behind], problemOf(outcome));
+    const back = outcome.type === 'Rejected' ? anew(first) : first;
+    this.#bringBack([back, ...behind.map(undecided)], problemOf(outcome));
     if (outcome.type === 'Failed' && outcome.failure?.type === 'Unauthenticated')
       this.#deps.signedOut(outcome.message);
   }
@@ -137,7 +138,10 @@ export class Outbox {
   }
 }
 
-const anew = (message: Message): Message => ({ ...message, key: newKey() });
+const anew = (message: Message): Message => ({ ...undecided(message), key: newKey() });
+
+/** Never sent under its key, so it can still go out in another way: the turn it should have steered may be over. */
+const undecided = ({ key, text, author }: Message): Message => ({ key, text, author });
 
 /** Its key stays: it means nothing to the other token, and still the same to the first one. */
 const writtenUnderAnotherToken: Problem = {
@@ -184,7 +188,15 @@ export class Outboxes {
     return new Outbox(
       {
         storage: this.#storage,
-        intend: ({ key, text }) => this.#api.client.intend(sendMessage, { workstreamId, text }, key),
+        intend: ({ key, text, steers = null }) =>
+          this.#api.client.intend(
+            sendMessage,
+            // As it always was for what waits, so that a key kept by an older page means the same.
+            steers === null
+              ? { workstreamId, text }
+              : { workstreamId, text, delivery: 'STEER', turnId: steers },
+            key,
+          ),
         author: this.#author,
         signedOut: (reason) => {
           this.#api.signedOut(reason);

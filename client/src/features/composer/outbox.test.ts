@@ -7,7 +7,13 @@ type Answer = Outcome<unknown>;
 
 const accepted: Answer = { type: 'Accepted', payload: {} };
 const failed: Answer = { type: 'Failed', message: 'The server cannot be reached.', failure: null };
-const refused: Answer = { type: 'Rejected', code: 'QUEUE_FULL', message: 'The queue is full.', field: null };
+const refused: Answer = {
+  type: 'Rejected',
+  code: 'QUEUE_FULL',
+  message: 'The queue is full.',
+  field: null,
+  facts: { capacity: 20 },
+};
 
 /** A server that answers when the test says so, and a tab whose storage outlives its pages. */
 function world(kept = new Map<string, string>(), author = 'me', room = Infinity) {
@@ -178,4 +184,42 @@ it('takes and sends what the browser has no room for, and says for how long it i
   await vi.waitUntil(() => outbox.sending.length === 0);
   expect(texts()).toEqual(['one', 'two'.repeat(100)]);
   expect(outbox.kept).toBe(true);
+});
+
+it('gives back what came too late to steer, and sends it on its own the next time, under another key (D-62, D-63)', async () => {
+  const { outbox, asked, answer, texts, keys } = world();
+  const sentence = 'That turn is over.';
+  outbox.text = 'left';
+  outbox.send('t1');
+  outbox.text = 'and up';
+  outbox.send('t1');
+  await answer(0, {
+    type: 'Rejected',
+    code: 'STALE_TURN',
+    message: sentence,
+    field: null,
+    facts: { currentTurnId: null },
+  });
+  await vi.waitUntil(() => outbox.problem !== null);
+  expect(outbox.problem?.message).toBe(sentence);
+  expect(outbox.text).toBe('left\n\nand up');
+  outbox.send();
+  for (const nth of [1, 2]) await answer(nth, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(texts()).toEqual(['left', 'left', 'and up']);
+  expect(asked.map(({ message }) => message.steers)).toEqual(['t1', null, null]);
+  expect(keys()[1]).not.toBe(keys()[0]);
+});
+
+it('says again to the same turn what may have been said to it, whatever button is pressed then (D-60)', async () => {
+  const { outbox, asked, answer, keys } = world();
+  outbox.text = 'left';
+  outbox.send('t1');
+  await answer(0, failed);
+  await vi.waitUntil(() => outbox.problem !== null);
+  outbox.send();
+  await answer(1, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(asked.map(({ message }) => message.steers)).toEqual(['t1', 't1']);
+  expect(keys()[1]).toBe(keys()[0]);
 });

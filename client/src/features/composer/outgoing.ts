@@ -14,6 +14,11 @@ export interface Message {
   readonly text: string;
   /** Fingerprint of the token it was written under. */
   readonly author: string;
+  /**
+   * The turn it is said to while that runs (STEER); null: it waits until no turn runs. Absent in what came back and was
+   * never sent under this key: whoever sends it again chooses.
+   */
+  readonly steers?: string | null;
 }
 
 export interface Outgoing {
@@ -46,11 +51,16 @@ export function split(
   return { same, rest: isBlank(rest) ? '' : rest };
 }
 
-/** Takes everything out of the field, to be sent behind what is under way already. */
-export function taken({ text, sending, returned }: Outgoing, newKey: () => string, author: string): Outgoing {
+/** Takes everything out of the field, to be sent behind what is under way already. `steers`: as in `Message`. */
+export function taken(
+  { text, sending, returned }: Outgoing,
+  newKey: () => string,
+  author: string,
+  steers: string | null = null,
+): Outgoing {
   const { same, rest } = split(text, returned);
-  const again = same.map((message) => ({ ...message, author }));
-  const written = rest === '' ? [] : [{ key: newKey(), text: rest, author }];
+  const again = same.map((message) => ({ steers, ...message, author }));
+  const written = rest === '' ? [] : [{ key: newKey(), text: rest, author, steers }];
   return { text: '', sending: [...sending, ...again, ...written], returned: [] };
 }
 
@@ -107,7 +117,8 @@ const isMessages = (value: unknown): boolean =>
       isRecord(message) &&
       typeof message['key'] === 'string' &&
       typeof message['text'] === 'string' &&
-      typeof message['author'] === 'string',
+      typeof message['author'] === 'string' &&
+      ((message['steers'] ?? null) === null || typeof message['steers'] === 'string'),
   );
 
 const isOutgoing = (value: unknown): value is Outgoing =>

@@ -7,6 +7,7 @@ const row = (id: string, state: WorkstreamSummary['state'], createdAt: string): 
   title: `T${id}`,
   state,
   stopping: false,
+  persistence: 'HEALTHY',
   model: 'demo',
   revision: 1,
   createdAt,

@@ -6,7 +6,11 @@ import { createFrame } from '../../lib/frame.ts';
 import { announcement, listed } from './order.ts';
 
 export class Workstreams {
-  states = $state.raw<States>({ connection: { status: 'CONNECTING' }, workstreams: null });
+  states = $state.raw<States>({
+    connection: { status: 'CONNECTING' },
+    workstreams: null,
+    persistence: null,
+  });
   readonly listed = $derived(listed(this.states.workstreams?.values() ?? []));
   /** For the live region. */
   announced = $state.raw('');

@@ -1,9 +1,9 @@
 /** Owns: ConfigurationEntry. */
-import { Configuration } from '../projection.ts';
+import { Configuration } from '../configuration.ts';
 import { entryInterfaces, entryRef } from './entry.ts';
 
 export const ConfigurationEntry = entryRef('CONFIGURATION').implement({
-  description: 'Title, model or workspace were set.',
+  description: 'Title, model, workspace or approval mode were set.',
   interfaces: entryInterfaces,
   fields: (t) => ({
     configuration: t.field({

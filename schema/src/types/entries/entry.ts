@@ -29,6 +29,7 @@ const typenameByKind: Readonly<Record<Kind, string>> = {
   TOOL_SETTLED: 'ToolSettledEntry',
   APPROVAL: 'ApprovalEntry',
   QUEUE: 'QueueEntry',
+  REWIND: 'RewindEntry',
   RECOVERY: 'RecoveryEntry',
 };
 
@@ -49,13 +50,14 @@ export const EntryKind = enumOf<Kind>(
     SYSTEM: 'A message to the model from the server. SystemEntry.',
     CANCELLATION: 'What there was of an answer that was not finished. CancellationEntry.',
     LIFECYCLE: 'The workstream was opened or closed. LifecycleEntry.',
-    CONFIGURATION: 'Title, model or workspace were set. ConfigurationEntry.',
+    CONFIGURATION: 'Title, model, workspace or approval mode were set. ConfigurationEntry.',
     TURN: 'A turn began, changed its phase or settled. TurnEntry.',
     TOOL_STARTED: 'A call began to run. ToolStartedEntry.',
     TOOL_SETTLED: 'A call ended. ToolSettledEntry.',
     APPROVAL: 'An approval cycle was opened, decided or superseded. ApprovalEntry.',
     QUEUE: 'The queue changed. QueueEntry.',
-    RECOVERY: 'The workstream was carried on after its process was lost. RecoveryEntry.',
+    REWIND: 'Earlier entries were taken out of the conversation. RewindEntry.',
+    RECOVERY: 'The workstream was carried on after a loss. RecoveryEntry.',
   },
 );
 

@@ -10,7 +10,7 @@ export const UserEntry = entryRef('USER').implement({
     author: t.field({ type: Author, description: 'Who wrote it.', resolve: (e) => e.entry.author }),
     source: t.string({
       description:
-        'How it came about, a word for programs: `MESSAGE` by sendMessage, `FEEDBACK` with a decision about an approval; more may come.',
+        'How it came about, a word for programs: `MESSAGE` begins a turn, `STEER` was said while the turn ran (sendMessage with delivery STEER), `FEEDBACK` came with a decision about an approval; more may come.',
       resolve: (e) => e.entry.source,
     }),
   }),

@@ -52,6 +52,7 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
   USER: [
     { kind: 'USER', text: 'hello', author, source: 'MESSAGE' },
     { kind: 'USER', text: 'because', author, source: 'FEEDBACK' },
+    { kind: 'USER', text: 'not so', author, source: 'STEER' },
   ],
   ASSISTANT: [
     {
@@ -85,7 +86,18 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
     { kind: 'CANCELLATION', text: '', reasoning: 'half', reason: 'FAILED' },
   ],
   LIFECYCLE: [{ kind: 'LIFECYCLE', lifecycle: 'OPEN' }],
-  CONFIGURATION: [{ kind: 'CONFIGURATION', configuration: { title: 'T', model: 'demo', workspace: '/w' } }],
+  CONFIGURATION: [
+    {
+      kind: 'CONFIGURATION',
+      configuration: {
+        title: 'T',
+        model: 'demo',
+        workspace: '/w',
+        approvalMode: 'TRUST_ALL',
+        approvalModeBy: { id: 'token-2', name: 'other' },
+      },
+    },
+  ],
   TURN: [
     { kind: 'TURN', turn },
     {
@@ -111,8 +123,19 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
   QUEUE: [
     {
       kind: 'QUEUE',
-      queue: { held: true, items: [{ id: 'q1', text: 'later', author, afterStop: false, at }] },
+      queue: {
+        held: true,
+        items: [
+          { id: 'q1', text: 'later', author, delivery: 'QUEUE', turnId: null, afterStop: false, at },
+          { id: 'q2', text: 'now', author, delivery: 'STEER', turnId: 't1', afterStop: false, at },
+        ],
+      },
     },
+  ],
+  REWIND: [
+    { kind: 'REWIND', after: 3, reason: 'REWIND', by: author },
+    { kind: 'REWIND', after: 0, reason: 'RETRY', by: author },
+    { kind: 'REWIND', after: 5, reason: 'EDIT', by: author },
   ],
   RECOVERY: [{ kind: 'RECOVERY', reason: 'RESTARTED', message: 'The server was restarted.' }],
 };

@@ -82,13 +82,17 @@ export async function writeEntries(em: SqlEntityManager, batch: Batch): Promise<
   }
 }
 
-/** Inserts receipts; false when one of the keys is taken. */
-export async function insertReceipts(em: SqlEntityManager, receipts: readonly Receipt[]): Promise<boolean> {
+/** Inserts receipts, of commands on a workstream or (null) of those that outlive one; false when a key is taken. */
+export async function insertReceipts(
+  em: SqlEntityManager,
+  receipts: readonly Receipt[],
+  workstreamId: string | null,
+): Promise<boolean> {
   if (receipts.length === 0) return true;
   const createdAt = new Date();
   const inserting = em
     .createQueryBuilder(ReceiptRow)
-    .insert(receipts.map(({ blind: _, ...receipt }) => ({ ...receipt, createdAt })))
+    .insert(receipts.map(({ unchecked: _, ...receipt }) => ({ ...receipt, workstreamId, createdAt })))
     .onConflict(['scope', 'key'])
     .ignore();
   const inserted = await inserting.execute<{ readonly affectedRows: number }>('run', false);
@@ -108,16 +112,17 @@ async function moveHead(em: SqlEntityManager, batch: Batch): Promise<void> {
   if (moved !== 1) throw new FencedError();
 }
 
-async function writeReceipts(em: SqlEntityManager, batch: Batch): Promise<void> {
-  await insertReceipts(
-    em,
-    batch.receipts.filter((receipt) => receipt.blind),
-  );
-  const firm = batch.receipts.filter((receipt) => !receipt.blind);
-  if (await insertReceipts(em, firm)) return;
+async function writeReceipts(
+  em: SqlEntityManager,
+  { workstreamId, entries, receipts }: Batch,
+): Promise<void> {
+  const firm = receipts.filter((receipt) => !receipt.unchecked);
+  const rest = receipts.filter((receipt) => receipt.unchecked);
+  await insertReceipts(em, rest, workstreamId);
+  if (await insertReceipts(em, firm, workstreamId)) return;
   // A batch without entries does not move the head: after an unknown outcome the fence cannot tell that it had
   // landed, but the same receipts can.
-  if (batch.entries.length === 0 && (await allRecorded(em, firm))) return;
+  if (entries.length === 0 && (await allRecorded(em, firm))) return;
   throw new FaultError({ type: 'conflict', message: 'A receipt of this batch is recorded already.' });
 }
 

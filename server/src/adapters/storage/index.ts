@@ -6,6 +6,7 @@ import type { Catalog } from '../../ports/catalog.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Ownership, Sessions } from '../../ports/ownership.ts';
 import type { Reservations } from '../../ports/reservations.ts';
+import type { Search } from '../../ports/search.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
 import { createCatalog } from './catalog.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -13,6 +14,7 @@ import { createJournal } from './journal.ts';
 import { connectionOf, openOrm, type Connection, type OpenFailure } from './orm.ts';
 import { createOwnership } from './ownership.ts';
 import { createReservations } from './reservations.ts';
+import { createSearch } from './search.ts';
 import { createSessions } from './sessions.ts';
 import { createTokenStore } from './token-store.ts';
 
@@ -24,6 +26,7 @@ export interface Storage {
   readonly ownership: Ownership;
   readonly catalog: Catalog;
   readonly reservations: Reservations;
+  readonly search: Search;
   readonly tokens: TokenStore;
   /** True when only this process can reach the database: nobody can take a workstream over. */
   readonly exclusive: boolean;
@@ -82,6 +85,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
       ownership: createOwnership(orm),
       catalog: createCatalog(orm),
       reservations: createReservations(orm),
+      search: createSearch(orm),
       tokens: createTokenStore(orm),
       describe: () => Promise.resolve(`PostgreSQL ${version}${kind}`),
       close: () => (closing ??= close()),

@@ -53,6 +53,18 @@ export function createJournal(orm: Orm): Journal {
         return rows.map(entryOf);
       }),
 
+    storedBytes: (workstreamId, { after, through }) =>
+      available(async () => {
+        // The size of the column as it lies there: what is long is neither fetched nor unpacked for it.
+        const [row] = await orm.em
+          .fork()
+          .execute<readonly { readonly bytes: number }[]>(
+            'select coalesce(sum(pg_column_size(payload)), 0)::float8 as bytes from entry where workstream_id = ? and revision > ? and revision <= ?',
+            [workstreamId, after, through],
+          );
+        return row?.bytes ?? 0;
+      }),
+
     epochAt: (workstreamId, revision) =>
       available(async () => {
         const row = await orm.em
@@ -81,15 +93,9 @@ export function createJournal(orm: Orm): Journal {
         return Math.max(0, Math.min(revision, rows[0]?.revision ?? 0));
       }),
 
-    findReceipt: (scope, ...keys) =>
+    findReceipt: (scope, key) =>
       available(async () => {
-        const row = await orm.em
-          .fork()
-          .findOne(
-            ReceiptRow,
-            { scope, key: { $in: [...keys] } },
-            { orderBy: { key: 'asc' }, disableIdentityMap: true },
-          );
+        const row = await orm.em.fork().findOne(ReceiptRow, { scope, key }, { disableIdentityMap: true });
         return row && { scope: row.scope, key: row.key, inputHash: row.inputHash, outcome: row.outcome };
       }),
   };

@@ -5,9 +5,16 @@
  * wins. A session that ended, or whose term is over by the database's clock, owns nothing.
  */
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { failedLoadsBeforeQuarantine, type ClaimOutcome, type Ownership } from '../../ports/ownership.ts';
+import { receiptKey } from '../../core/journal/receipt.ts';
+import {
+  failedLoadsBeforeQuarantine,
+  receiptKeysLoaded,
+  type ClaimOutcome,
+  type Ownership,
+} from '../../ports/ownership.ts';
 import { EntryRow } from './entities/entry.ts';
 import { NodeSessionRow } from './entities/node-session.ts';
+import { ReceiptRow } from './entities/receipt.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
@@ -95,9 +102,19 @@ async function claim(em: SqlEntityManager, workstreamId: string, sessionId: stri
       epoch: row.epoch,
       projection: row.projection,
       conversation: conversation.map(entryOf),
+      receiptKeys: await receiptKeys(em, workstreamId),
       previousHost: previous?.host ?? null,
       failedLoads: row.failedLoads,
       createdAt: row.createdAt.toISOString(),
     },
   };
+}
+
+async function receiptKeys(em: SqlEntityManager, workstreamId: string): Promise<ReadonlySet<string> | null> {
+  const rows = await em.find(
+    ReceiptRow,
+    { workstreamId },
+    { fields: ['scope', 'key'], limit: receiptKeysLoaded + 1, disableIdentityMap: true },
+  );
+  return rows.length > receiptKeysLoaded ? null : new Set(rows.map(receiptKey));
 }

@@ -61,7 +61,7 @@ export function createReservations(orm: Orm): Reservations {
               { ...headColumns(batch), epoch: batch.epoch, ownerSession: null },
             );
             if (published !== 1) throw new NotPublished('gone');
-            if (!(await insertReceipts(em, batch.receipts))) throw new NotPublished('duplicate');
+            if (!(await insertReceipts(em, batch.receipts, null))) throw new NotPublished('duplicate');
             await writeEntries(em, batch);
           });
           return { type: 'published' };

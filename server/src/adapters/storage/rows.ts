@@ -16,6 +16,7 @@ import {
 } from 'schema/projection';
 import { commitKey } from '../../core/journal/entry.ts';
 import type { Batch } from '../../ports/journal.ts';
+import { searchVector } from './search-vector.ts';
 
 /** What a batch changes beside the journal, in the order it must be written. */
 export interface RowChanges {
@@ -73,6 +74,7 @@ export function entryRow(workstream: string, entry: Entry) {
     commitKey: commitKey(entry),
     payload: payload as Readonly<Record<string, unknown>>,
     at: new Date(at),
+    search: searchVector(entry),
   };
 }
 
@@ -162,9 +164,20 @@ export function decisionOf(row: ReadBack<ReturnType<typeof itemRow>>): ApprovalD
 }
 
 export function queueRow(workstream: string, message: QueuedMessage, position: number) {
-  const { id, text, author, afterStop, at } = message;
+  const { id, text, author, delivery, turnId, afterStop, at } = message;
   const { id: authorId, name: authorName } = author;
-  return { id, workstream, position, text, authorId, authorName, afterStop, at: new Date(at) };
+  return {
+    id,
+    workstream,
+    position,
+    text,
+    authorId,
+    authorName,
+    delivery,
+    turnId,
+    afterStop,
+    at: new Date(at),
+  };
 }
 
 /** A row as the ORM types it when it is read: a nullable column may also be missing. */

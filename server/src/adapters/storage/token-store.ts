@@ -45,7 +45,7 @@ export function createTokenStore(orm: Orm): TokenStore {
     create: (token, receipt) =>
       available(() =>
         orm.em.fork().transactional(async (em) => {
-          if (!(await insertReceipts(em, [receipt]))) return { type: 'duplicate' };
+          if (!(await insertReceipts(em, [receipt], null))) return { type: 'duplicate' };
           return { type: 'created', token: await addToken(em, token) };
         }),
       ),

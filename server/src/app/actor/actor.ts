@@ -7,6 +7,7 @@
  */
 import { liveTurn, stateOf, type Author, type FeedItem, type Persistence } from 'schema/projection';
 import type { CommandKey, Command, Input, Stamp, World } from '../../core/inputs.ts';
+import { receiptKey } from '../../core/journal/receipt.ts';
 import { step, type Reply } from '../../core/step.ts';
 import { loadedState, type State } from '../../core/workstream/state.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -14,7 +15,7 @@ import type { Ids } from '../../ports/ids.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Model } from '../../ports/model.ts';
-import type { LoadedWorkstream } from '../../ports/ownership.ts';
+import { receiptKeysLoaded, type LoadedWorkstream } from '../../ports/ownership.ts';
 import type { Tools } from '../../ports/tools.ts';
 import type { Hub } from '../feed/hub.ts';
 import { summaryOf } from '../views/workstream.ts';
@@ -22,20 +23,20 @@ import { createPerformer } from './perform.ts';
 import { createStoreLane, type LaneEnd } from './store-lane.ts';
 
 /** How a command's batch ended up: stored, or the actor was gone first. */
-export type Landing = 'durable' | LaneEnd | 'stopped';
+export type Landing = 'durable' | LaneEnd | 'stopped' | 'discarded';
 
 export type Asked =
-  | { readonly type: 'refused'; readonly reply: Extract<Reply, { type: 'refused' }> }
-  | {
-      readonly type: 'accepted';
-      readonly reply: Extract<Reply, { type: 'accepted' }>;
-      readonly landed: Promise<Landing>;
-    }
+  | { readonly type: 'answered'; readonly reply: Reply; readonly landed: Promise<Landing> }
   /** The actor takes no more inputs. */
   | { readonly type: 'ended'; readonly landing: Exclude<Landing, 'durable'> };
 
+/** HERE: taken in this epoch, and told again by asking. STORED: in an earlier one. UNKNOWN: the database must say. */
+export type KeyKnowledge = 'NEW' | 'HERE' | 'STORED' | 'UNKNOWN';
+
 export interface Actor {
   ask(by: Author, key: CommandKey, command: Command): Asked;
+  /** What is known of a key without asking the database. */
+  knows(key: CommandKey): KeyKnowledge;
   state(): State;
   persistence(): Persistence;
   /** Takes no more inputs, lets what was accepted be stored (within `withinMs`), and ends its work. */
@@ -60,10 +61,11 @@ export interface ActorDeps {
 }
 
 /** What followers are told when an actor ends. */
-const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> = {
+export const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> = {
   gone: 'This workstream is gone.',
   ownerLost: 'This process is not the owner any more; resume from the cursor.',
   stopped: 'The server is stopping; resume from the cursor when it is back.',
+  discarded: 'What could not be stored was discarded; resume from the cursor.',
 };
 
 /** How long a stopping actor waits for its tools to die, milliseconds. */
@@ -74,6 +76,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   let state = loadedState(loaded);
   let ended: Exclude<Landing, 'durable'> | null = null;
   let announced = '';
+  let receiptKeys = loaded.receiptKeys && new Set(loaded.receiptKeys);
   const mailbox: { readonly input: Input; readonly answer: ((reply: Reply | null) => void) | null }[] = [];
   let draining = false;
   /** Commands waiting for a batch to land. */
@@ -85,6 +88,8 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     random: deps.random,
     onStored(batch) {
       const through = batch.expectedHead + batch.entries.length;
+      for (const receipt of batch.receipts) receiptKeys?.add(receiptKey(receipt));
+      if (receiptKeys && receiptKeys.size > receiptKeysLoaded) receiptKeys = null;
       if (!liveTurn(batch.projection)) deps.onRest();
       if (ended && ended !== 'stopped') return;
       if (batch.entries.length > 0) publish({ type: 'EntriesDurable', durableThrough: through });
@@ -95,7 +100,10 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       depose(reason);
       deps.onEnd(reason);
     },
-    onPersistence: (persistence) => publish({ type: 'PersistenceChanged', persistence }),
+    onPersistence(persistence) {
+      publish({ type: 'PersistenceChanged', persistence });
+      announce();
+    },
   });
 
   const performer = createPerformer({
@@ -165,8 +173,9 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       id: state.workstreamId,
       projection: state.projection,
       createdAt: loaded.createdAt,
+      persistence: lane.persistence().status,
     });
-    const shown = `${summary.state}|${summary.stopping}|${summary.title}|${summary.model}`;
+    const shown = `${summary.state}|${summary.stopping}|${summary.persistence}|${summary.title}|${summary.model}`;
     if (shown === announced) return;
     announced = shown;
     hub.announce(summary);
@@ -199,15 +208,20 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       });
       const answered = reply as Reply | null;
       if (!asked || !answered) return { type: 'ended', landing: ended ?? 'ownerLost' };
-      if (answered.type === 'refused') return { type: 'refused', reply: answered };
       const { batch } = answered;
       const landed =
-        batch <= state.durableBatches
+        batch === null || batch <= state.durableBatches
           ? Promise.resolve<Landing>('durable')
           : ended
             ? Promise.resolve<Landing>(ended)
             : new Promise<Landing>((resolve) => waiting.push({ batch, resolve }));
-      return { type: 'accepted', reply: answered, landed };
+      return { type: 'answered', reply: answered, landed };
+    },
+    knows(key) {
+      const name = receiptKey(key);
+      if (state.receipts.has(name)) return 'HERE';
+      if (!receiptKeys) return 'UNKNOWN';
+      return receiptKeys.has(name) ? 'STORED' : 'NEW';
     },
     state: () => state,
     persistence: () => lane.persistence(),

@@ -20,7 +20,12 @@ export type LoadRefusal =
   | { readonly type: 'Rejected'; readonly code: 'OWNER_LOST' }
   | { readonly type: 'Rejected'; readonly code: 'QUARANTINED'; readonly reason: string }
   | { readonly type: 'Rejected'; readonly code: 'SHUTTING_DOWN' }
-  | { readonly type: 'Rejected'; readonly code: 'STORAGE_UNAVAILABLE' };
+  | { readonly type: 'Rejected'; readonly code: 'STORAGE_UNAVAILABLE' }
+  /** The database refused what was accepted; nothing more is, until that is discarded (D-51). */
+  | { readonly type: 'Rejected'; readonly code: 'UNSAVED_CONFLICT' }
+  /** Accepted, not stored, and discarded before it was. */
+  | { readonly type: 'Rejected'; readonly code: 'DISCARDED' }
+  | { readonly type: 'Rejected'; readonly code: 'NOTHING_TO_DISCARD' };
 
 export type Loading = { readonly type: 'loaded'; readonly actor: Actor } | LoadRefusal;
 
@@ -29,6 +34,8 @@ export interface Registry {
   load(workstreamId: string): Promise<Loading>;
   /** Loads it, and again when that fails, until it runs or is quarantined: for turns nobody waits for (D-71). */
   recover(workstreamId: string): Promise<Loading>;
+  /** Drops what the loaded actor could not store and loads what is durable (D-51). */
+  discard(workstreamId: string): Promise<Loading>;
   /** The actor if it is loaded here. */
   peek(workstreamId: string): Actor | null;
   loaded(): readonly Actor[];
@@ -153,9 +160,14 @@ export function createRegistry(deps: RegistryDeps): Registry {
   /** Kills process groups of calls that were running on this host when their server died. */
   async function endLeftovers(workstream: LoadedWorkstream): Promise<void> {
     if (workstream.previousHost !== deps.host) return;
-    const started = (workstream.projection.batch?.calls ?? [])
-      .filter((open) => open.started && open.result === null)
-      .map((open) => open.call.callId);
+    const { batch, turn } = workstream.projection;
+    const started = [
+      ...(batch?.calls ?? [])
+        .filter((open) => open.started && open.result === null)
+        .map((open) => open.call.callId),
+      // What a forced turn left running is ended with the rest (D-66).
+      ...(turn?.outcome?.unconfirmed ?? []),
+    ];
     if (started.length === 0) return;
     const ended = await deps.processes.endLeftovers(started);
     if (ended.length > 0)
@@ -173,6 +185,11 @@ export function createRegistry(deps: RegistryDeps): Registry {
   return {
     load,
     recover,
+    discard(id) {
+      actors.get(id)?.depose('discarded');
+      actors.delete(id);
+      return load(id);
+    },
     peek: (id) => actors.get(id) ?? null,
     loaded: () => [...actors.values()],
     deposeAll() {

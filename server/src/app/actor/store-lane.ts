@@ -111,8 +111,8 @@ export function createStoreLane(deps: StoreLaneDeps): StoreLane {
   async function isStored(batch: NumberedBatch): Promise<boolean> {
     if (batch.entries.length > 0 && !(await deps.journal.holds(batch.workstreamId, batch.entries)))
       return false;
-    for (const { scope, key, inputHash, blind } of batch.receipts)
-      if (!blind && (await deps.journal.findReceipt(scope, key))?.inputHash !== inputHash) return false;
+    for (const { scope, key, inputHash, unchecked } of batch.receipts)
+      if (!unchecked && (await deps.journal.findReceipt(scope, key))?.inputHash !== inputHash) return false;
     return true;
   }
 

@@ -19,10 +19,11 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Registry } from '../actor/registry.ts';
 import type { Hub } from './hub.ts';
-import { createSubscription } from './subscription.ts';
+import { createSubscription, entrySize } from './subscription.ts';
 
-/** Entries a subscriber may be behind before a snapshot is cheaper (D-55). */
+/** Entries, and bytes of them as they are stored, a subscriber may be behind before a snapshot is cheaper (D-55). */
 const maxBehind = 2_000;
+const maxBytesBehind = 4 * 1024 * 1024;
 const pageSize = 200;
 /** Milliseconds between heartbeats (D-57). */
 export const heartbeatMs = 15_000;
@@ -108,6 +109,15 @@ export async function* follow(
       switch (item.type) {
         case 'EntryAdmitted':
           if (item.entry.revision <= at.revision) return false;
+          // Of an owner that has not noticed yet that it is none: never stored, so never to be called so (I11).
+          if (item.entry.epoch < at.epoch) {
+            yield event({
+              type: 'Ended',
+              reason: 'Another process runs this workstream; resume from the cursor.',
+              resumable: true,
+            });
+            return true;
+          }
           if (item.entry.revision > at.revision + 1) {
             yield event({ type: 'Ended', reason: 'A gap; resume from the cursor.', resumable: true });
             return true;
@@ -210,11 +220,21 @@ async function startAt(deps: FeedDeps, id: string, sight: Sight, after: string |
     ? cursor.revision
     : await deps.journal.lastRevisionOf(id, cursor.revision, cursor.epoch);
   if (sight.revision - from > maxBehind) return refuse(`More than ${maxBehind} entries behind.`);
+  if ((await bytesBehind(deps, id, sight, from)) > maxBytesBehind) return refuse('More than 4 MiB behind.');
   return {
     revision: from,
     items: from === cursor.revision ? [] : [{ type: 'EpochStarted', epoch: sight.epoch, from }],
     over: false,
   };
+}
+
+/** Measured, not read: who is too far behind costs no more than an answer. */
+async function bytesBehind(deps: FeedDeps, id: string, sight: Sight, from: number): Promise<number> {
+  const pending = sight.pending
+    .filter((entry) => entry.revision > from)
+    .reduce((sum, entry) => sum + entrySize(entry), 0);
+  if (from >= sight.durableThrough) return pending;
+  return pending + (await deps.journal.storedBytes(id, { after: from, through: sight.durableThrough }));
 }
 
 /** Good iff r = 0, or e is the current epoch, or an entry is stored at r whose epoch is ≤ e. */

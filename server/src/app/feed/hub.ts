@@ -12,6 +12,8 @@ export interface Hub {
   /** A workstream's row in the list has changed. */
   announce(summary: WorkstreamSummaryModel): void;
   onAnnounce(listener: (summary: WorkstreamSummaryModel) => void): () => void;
+  /** Calls back when a workstream says how it is stored, or ends: the server's word may be another one by now. */
+  onPersistence(listener: () => void): () => void;
   /** For tests and metrics: how many subscriptions there are. */
   size(): number;
 }
@@ -19,9 +21,12 @@ export interface Hub {
 export function createHub(): Hub {
   const byId = new Map<string, Set<Subscription>>();
   const listeners = new Set<(summary: WorkstreamSummaryModel) => void>();
+  const persistenceListeners = new Set<() => void>();
   return {
     publish(id, item) {
       for (const subscription of byId.get(id) ?? []) subscription.push(item);
+      if (item.type === 'PersistenceChanged' || item.type === 'Ended')
+        for (const listener of persistenceListeners) listener();
     },
     attach(id, subscription) {
       const all = byId.get(id) ?? new Set();
@@ -39,6 +44,11 @@ export function createHub(): Hub {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    size: () => [...byId.values()].reduce((sum, all) => sum + all.size, 0) + listeners.size,
+    onPersistence(listener) {
+      persistenceListeners.add(listener);
+      return () => persistenceListeners.delete(listener);
+    },
+    size: () =>
+      [...byId.values()].reduce((sum, all) => sum + all.size, 0) + listeners.size + persistenceListeners.size,
   };
 }

@@ -1,11 +1,13 @@
 /**
  * Owns: the live list: a snapshot, then changes, then heartbeats. A slow subscriber gets the latest of each
- * workstream, not every one in between.
+ * workstream and of the server, not every one in between.
  */
 import type { WorkstreamStateItem, WorkstreamSummaryModel } from 'schema/model';
-import type { Catalog } from '../../ports/catalog.ts';
+import type { Persistence } from 'schema/projection';
+import type { Catalog, SummaryRow } from '../../ports/catalog.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Registry } from '../actor/registry.ts';
+import { worstOf } from '../views/persistence.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { heartbeatMs } from './follow.ts';
 import type { Hub } from './hub.ts';
@@ -23,9 +25,16 @@ export interface StatesDeps {
 export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGenerator<WorkstreamStateItem> {
   const changed = new Map<string, WorkstreamSummaryModel>();
   let beats = 0;
+  /** What the subscriber was last told of the server; null before the first word. */
+  let told: string | null = null;
+  let persistenceChanged = true;
   let wake = (): void => undefined;
-  const leave = deps.hub.onAnnounce((summary) => {
+  const leaveList = deps.hub.onAnnounce((summary) => {
     changed.set(summary.id, summary);
+    wake();
+  });
+  const leavePersistence = deps.hub.onPersistence(() => {
+    persistenceChanged = true;
     wake();
   });
   let cancelBeat = (): void => undefined;
@@ -39,7 +48,8 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   /** Nothing is left behind from here on, also when nobody takes another item. */
   const stop = (): void => {
     cancelBeat();
-    leave();
+    leaveList();
+    leavePersistence();
     wake();
   };
   signal.addEventListener('abort', stop, { once: true });
@@ -49,8 +59,13 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
     beat();
     yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
     while (!signal.aborted) {
+      const persistence = persistenceChanged ? serverPersistence(deps.registry) : null;
+      persistenceChanged = false;
       const next = changed.entries().next();
-      if (!next.done) {
+      if (persistence && JSON.stringify(persistence) !== told) {
+        told = JSON.stringify(persistence);
+        yield { type: 'ServerPersistenceChanged', persistence };
+      } else if (!next.done) {
         const [id, workstream] = next.value;
         changed.delete(id);
         yield { type: 'StateChanged', workstream };
@@ -68,7 +83,17 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
 }
 
 /** The actor's own word if it is loaded here: the stored row may be a batch behind. */
-export function current(registry: Registry, row: WorkstreamSummaryModel): WorkstreamSummaryModel {
-  const state = registry.peek(row.id)?.state();
-  return state ? summaryOf({ id: row.id, projection: state.projection, createdAt: row.createdAt }) : row;
+export function current(registry: Registry, row: SummaryRow): WorkstreamSummaryModel {
+  const actor = registry.peek(row.id);
+  if (!actor) return { ...row, persistence: 'HEALTHY' };
+  return summaryOf({
+    id: row.id,
+    projection: actor.state().projection,
+    createdAt: row.createdAt,
+    persistence: actor.persistence().status,
+  });
 }
+
+/** The worst word of all that runs here. */
+export const serverPersistence = (registry: Registry): Persistence =>
+  worstOf(registry.loaded().map((actor) => actor.persistence()));

@@ -32,8 +32,11 @@ const sizeOf = (item: FeedItem): number => {
 
 const sizes = new WeakMap<Entry, number>();
 
-/** Any part of an entry may be long: a tool's result, a preview, a queue. Measured once for all subscribers. */
-function entrySize(entry: Entry): number {
+/**
+ * Length as JSON, UTF-16 code units. Any part of an entry may be long: a tool's result, a preview, a queue. Measured
+ * once for all subscribers.
+ */
+export function entrySize(entry: Entry): number {
   const known = sizes.get(entry) ?? JSON.stringify(entry).length;
   sizes.set(entry, known);
   return known;

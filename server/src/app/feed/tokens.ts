@@ -16,8 +16,13 @@ export async function* tokens(
       const { messageId, channel, offset, text } = item;
       yield { type: 'TextChunk', messageId, channel, offset, text };
     }
-    const projection = deps.registry.peek(workstreamId)?.state().projection ?? row.projection;
-    const workstream = summaryOf({ id: row.id, projection, createdAt: row.createdAt });
+    const actor = deps.registry.peek(workstreamId);
+    const workstream = summaryOf({
+      id: row.id,
+      projection: actor?.state().projection ?? row.projection,
+      createdAt: row.createdAt,
+      persistence: actor?.persistence().status ?? 'HEALTHY',
+    });
     const state = `${workstream.state}|${workstream.stopping}`;
     if (state === shown) continue;
     shown = state;

@@ -1,13 +1,15 @@
 /**
- * Owns: the way of every command on a workstream (D-60, D-61): load → look the key up → ask the actor → wait until it
- * is durable, 5 s at most.
+ * Owns: the way of every command on a workstream (D-60, D-61): load → look the key up → ask the actor → wait until its
+ * answer is durable, 5 s at most. The database is asked only about keys that the actor cannot know, so that commands
+ * are accepted while it is away.
  *
  * Invariants: a repeated key answers what was recorded and does nothing; a refusal changes nothing; an acceptance says
- * DURABLE only when its batch is stored.
+ * DURABLE only when its batch is stored, and a refusal that stays is given only when it is recorded.
  */
 import type { Viewer } from 'schema/model';
 import type { Durability } from 'schema/outcome';
 import type { Command, CommandKey } from '../../core/inputs.ts';
+import { receiptKey } from '../../core/journal/receipt.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../../core/refusals.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Journal, Receipt } from '../../ports/journal.ts';
@@ -48,75 +50,107 @@ export async function runCommand(
 ): Promise<CommandOutcome> {
   const loading = await deps.registry.load(input.workstreamId);
   if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
-  const { actor } = loading;
-  const key = {
-    scope: `${by.id}/${input.workstreamId}`,
-    key: input.key,
-    inputHash: inputHash(deps.secrets, command.type, { ...input }),
-  };
-  const place = await placeOf(deps, actor, key, command);
+  return commandActor(deps, loading.actor, by, input, command);
+}
+
+/** Asks a loaded actor, and waits until what it says is stored. */
+export async function commandActor(
+  deps: CommandDeps,
+  actor: Actor,
+  by: Viewer,
+  input: { readonly key: string; readonly workstreamId: string },
+  command: Command,
+): Promise<CommandOutcome> {
+  const place = await placeOf(
+    deps,
+    actor,
+    commandKey(deps, by, input, command.type),
+    command.type === 'stop',
+  );
   if (place.type === 'recorded') return place.outcome;
+  if (actor.persistence().status === 'CONFLICT' && command.type !== 'stop')
+    return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
   const asked = actor.ask({ id: by.id, name: by.name }, place.key, command);
   if (asked.type === 'ended') return { type: 'refused', refusal: landingRefusal(asked.landing) };
-  if (asked.type === 'refused') return { type: 'refused', refusal: refusalAt(place, asked.reply.refusal) };
+  const { reply } = asked;
   const landing = await within(deps.clock, pendingAfterMs, asked.landed);
-  const { acceptance } = asked.reply;
-  if (landing === 'durable') return { type: 'accepted', acceptance, durability: 'DURABLE' };
-  if (landing === null) return { type: 'accepted', acceptance, durability: 'PENDING' };
-  return { type: 'refused', refusal: landingRefusal(landing) };
+  if (landing !== null && landing !== 'durable') return { type: 'refused', refusal: landingRefusal(landing) };
+  if (reply.type === 'accepted')
+    return { type: 'accepted', acceptance: reply.acceptance, durability: landing ? 'DURABLE' : 'PENDING' };
+  // A refusal that is to stay the answer of its key is none while it is not stored; nor is one that nobody could check.
+  const holds = landing === 'durable' && (!place.key.unchecked || reply.refusal.code === 'KEY_REUSED');
+  return { type: 'refused', refusal: holds ? reply.refusal : unavailable };
 }
+
+/** The recorded answer of a command that was given before under this key; null when it was not. */
+export async function doneBefore(
+  deps: CommandDeps,
+  actor: Actor,
+  by: Viewer,
+  input: { readonly key: string; readonly workstreamId: string },
+  name: Command['type'],
+): Promise<CommandOutcome | null> {
+  const key = commandKey(deps, by, input, name);
+  const here = actor.state().receipts.get(receiptKey(key));
+  if (here) return outcomeOf(here, key);
+  if (actor.knows(key) === 'NEW') return null;
+  const found = await recordedOutcome(deps, key, pendingAfterMs);
+  return found === undefined ? { type: 'refused', refusal: unavailable } : found;
+}
+
+const commandKey = (
+  deps: CommandDeps,
+  by: Viewer,
+  input: { readonly key: string; readonly workstreamId: string },
+  name: string,
+): CommandKey => ({
+  scope: `${by.id}/${input.workstreamId}`,
+  key: input.key,
+  inputHash: inputHash(deps.secrets, name, { ...input }),
+});
 
 type Place =
   | { readonly type: 'recorded'; readonly outcome: CommandOutcome }
   | { readonly type: 'open'; readonly key: CommandKey };
 
 /** The answer recorded under this key, or the key under which the actor is to be asked. */
-async function placeOf(deps: CommandDeps, actor: Actor, key: CommandKey, command: Command): Promise<Place> {
-  const blind: CommandKey = { ...key, key: `${key.key}.unseen`, blind: true };
-  // What this epoch took is in the actor's state: a second copy joins the first, with or without a database.
-  if (knows(actor, key)) return { type: 'open', key };
-  if (knows(actor, blind)) return { type: 'open', key: blind };
-  const isStop = command.type === 'stop';
-  const found = await lookUp(deps, key.scope, [key.key, blind.key], isStop ? stopWaitMs : pendingAfterMs);
-  if (found === 'unanswered') {
-    // Stop always gets through, whether or not the database answers (D-1): it begins nothing, and doing it again does
-    // no harm. Its own place in the receipts cannot meet one recorded under the key by an earlier epoch.
-    return isStop ? { type: 'open', key: blind } : recorded({ type: 'refused', refusal: unavailable });
-  }
-  if (!found) return { type: 'open', key };
-  return recorded(
-    found.inputHash === key.inputHash
-      ? { type: 'accepted', acceptance: found.outcome as unknown as Acceptance, durability: 'DURABLE' }
-      : { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) },
-  );
+async function placeOf(deps: CommandDeps, actor: Actor, key: CommandKey, isStop: boolean): Promise<Place> {
+  const known = actor.knows(key);
+  if (known === 'NEW' || known === 'HERE') return { type: 'open', key };
+  const found = await recordedOutcome(deps, key, isStop ? stopWaitMs : pendingAfterMs);
+  if (found) return { type: 'recorded', outcome: found };
+  if (found === null) return { type: 'open', key };
+  // Stop always gets through, whether or not the database answers (D-1): it begins nothing, and doing it again does no
+  // harm.
+  return isStop && known === 'UNKNOWN'
+    ? { type: 'open', key: { ...key, unchecked: true } }
+    : { type: 'recorded', outcome: { type: 'refused', refusal: unavailable } };
 }
 
 const unavailable: LoadRefusal = { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' };
 
-/** Who could not look whether it was done before cannot refuse it for good (D-60). */
-const refusalAt = ({ key }: { readonly key: CommandKey }, refusal: CoreRefusal): CoreRefusal | LoadRefusal =>
-  key.blind && refusal.code !== 'KEY_REUSED' ? unavailable : refusal;
-
-const recorded = (outcome: CommandOutcome): Place => ({ type: 'recorded', outcome });
-
-const knows = (actor: Actor, { scope, key }: CommandKey): boolean =>
-  [...actor.state().receipts.values()].some((receipt) => receipt.key === key && receipt.scope === scope);
-
-async function lookUp(
+/** What the database holds under this key: null when nothing, undefined when it does not answer in time. */
+async function recordedOutcome(
   deps: CommandDeps,
-  scope: string,
-  keys: readonly string[],
+  key: CommandKey,
   withinMs: number,
-): Promise<Receipt | null | 'unanswered'> {
+): Promise<CommandOutcome | null | undefined> {
   const looking = deps.journal
-    .findReceipt(scope, ...keys)
+    .findReceipt(key.scope, key.key)
     .then((receipt) => ({ receipt }))
     .catch((error: unknown) => {
       if (error instanceof StorageUnavailableError) return null;
       throw error;
     });
   const answered = await within(deps.clock, withinMs, looking);
-  return answered ? answered.receipt : 'unanswered';
+  return answered ? answered.receipt && outcomeOf(answered.receipt, key) : undefined;
+}
+
+function outcomeOf({ inputHash: hash, outcome }: Receipt, key: CommandKey): CommandOutcome {
+  if (hash !== key.inputHash) return { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) };
+  return outcome['type'] === 'Rejected'
+    ? { type: 'refused', refusal: outcome as unknown as CoreRefusal }
+    : { type: 'accepted', acceptance: outcome as unknown as Acceptance, durability: 'DURABLE' };
 }
 
 function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | LoadRefusal {
@@ -127,6 +161,8 @@ function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | Loa
       return refuse({ code: 'WORKSTREAM_NOT_FOUND' });
     case 'stopped':
       return { type: 'Rejected', code: 'SHUTTING_DOWN' };
+    case 'discarded':
+      return { type: 'Rejected', code: 'DISCARDED' };
   }
 }
 

@@ -1,18 +1,31 @@
 /**
- * Owns: sending, resuming, stopping and deciding as the GraphQL surface asks for them: bounds of the input, then the
- * command, then its answer.
+ * Owns: commands on a workstream as the GraphQL surface asks for them: bounds of the input, then the command, then its
+ * answer. What a command does, and when it is refused, is the core's.
  */
 import type { Viewer } from 'schema/model';
+import type { InvalidInput } from 'schema/outcome';
 import { isBlank } from 'schema/projection';
 import type {
+  ConfigureWorkstream,
+  ConfigureWorkstreamOutcome,
   DecideApproval,
   DecideApprovalOutcome,
+  EditQueuedMessage,
+  EditQueuedMessageOutcome,
+  ResendMessage,
+  ResendMessageOutcome,
   ResumeQueue,
   ResumeQueueOutcome,
+  RetryTurn,
+  RetryTurnOutcome,
+  RewindWorkstream,
+  RewindWorkstreamOutcome,
   SendMessage,
   SendMessageOutcome,
   StopTurn,
   StopTurnOutcome,
+  WithdrawQueuedMessage,
+  WithdrawQueuedMessageOutcome,
 } from 'schema/services';
 import type { Command } from '../../core/inputs.ts';
 import type { Catalog } from '../../ports/catalog.ts';
@@ -24,17 +37,71 @@ const maxTextBytes = 1_000_000;
 /** Longest feedback, UTF-16 code units. */
 const maxFeedback = 10_000;
 
-export function sendMessage(deps: CommandDeps, by: Viewer, input: SendMessage): Promise<SendMessageOutcome> {
-  const problem = textProblem(input.text);
-  if (problem) return Promise.resolve(invalid('text', problem));
-  return answer(deps, by, input, { type: 'send', text: input.text });
+export async function sendMessage(
+  deps: CommandDeps,
+  by: Viewer,
+  input: SendMessage,
+): Promise<SendMessageOutcome> {
+  const { text, delivery, turnId } = input;
+  if (delivery === 'STEER' && turnId === null)
+    return invalid('turnId', 'Say which turn to steer: the one you see running.');
+  if (delivery !== 'STEER' && turnId !== null)
+    return invalid(
+      'turnId',
+      'Only a message that steers is meant for a turn. Leave turnId out, or send it as STEER.',
+    );
+  return withText(text, () => answer(deps, by, input, { type: 'send', text, delivery, turnId }));
 }
+
+export const editQueuedMessage = (
+  deps: CommandDeps,
+  by: Viewer,
+  input: EditQueuedMessage,
+): Promise<EditQueuedMessageOutcome> => {
+  const { messageId, text } = input;
+  return withText(text, () => answer(deps, by, input, { type: 'editQueued', messageId, text }));
+};
+
+export const withdrawQueuedMessage = (
+  deps: CommandDeps,
+  by: Viewer,
+  input: WithdrawQueuedMessage,
+): Promise<WithdrawQueuedMessageOutcome> =>
+  answer(deps, by, input, { type: 'withdrawQueued', messageId: input.messageId });
+
+export const rewindWorkstream = (
+  deps: CommandDeps,
+  by: Viewer,
+  input: RewindWorkstream,
+): Promise<RewindWorkstreamOutcome> => {
+  const { messageId, turnId } = input;
+  return answer(deps, by, input, { type: 'rewind', messageId, turnId });
+};
+
+export const resendMessage = (
+  deps: CommandDeps,
+  by: Viewer,
+  input: ResendMessage,
+): Promise<ResendMessageOutcome> => {
+  const { messageId, turnId, text } = input;
+  return withText(text, () => answer(deps, by, input, { type: 'resend', messageId, turnId, text }));
+};
+
+export const retryTurn = (deps: CommandDeps, by: Viewer, input: RetryTurn): Promise<RetryTurnOutcome> =>
+  answer(deps, by, input, { type: 'retry', turnId: input.turnId, from: input.from });
+
+export const configureWorkstream = (
+  deps: CommandDeps,
+  by: Viewer,
+  input: ConfigureWorkstream,
+): Promise<ConfigureWorkstreamOutcome> =>
+  answer(deps, by, input, { type: 'configure', approvalMode: input.approvalMode });
 
 export const resumeQueue = (deps: CommandDeps, by: Viewer, input: ResumeQueue): Promise<ResumeQueueOutcome> =>
   answer(deps, by, input, { type: 'resumeQueue' });
 
 export const stopTurn = (deps: CommandDeps, by: Viewer, input: StopTurn): Promise<StopTurnOutcome> =>
-  answer(deps, by, input, { type: 'stop', turnId: input.turnId });
+  answer(deps, by, input, { type: 'stop', turnId: input.turnId, force: input.force });
 
 export async function decideApproval(
   deps: CommandDeps & { readonly catalog: Catalog },
@@ -74,6 +141,15 @@ const view = (outcome: CommandOutcome): unknown =>
 
 const invalid = (field: string, problem: string) =>
   refusalView<'INVALID_INPUT'>({ type: 'Rejected', code: 'INVALID_INPUT', field, problem } as const);
+
+/** The command's answer, if the text can be sent at all. */
+async function withText<Outcome>(
+  text: string,
+  command: () => Promise<Outcome>,
+): Promise<Outcome | InvalidInput> {
+  const problem = textProblem(text);
+  return problem ? invalid('text', problem) : command();
+}
 
 function textProblem(text: string): string | null {
   if (isBlank(text))

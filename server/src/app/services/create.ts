@@ -57,7 +57,7 @@ export async function createWorkstream(
   if (problem) return invalid(problem.field, problem.text);
   const key = { scope: by.id, key: input.key, inputHash: inputHash(deps.secrets, 'create', { ...input }) };
   try {
-    return (await repeated(deps, key)) ?? (await reserveAndPublish(deps, key, input, model.alias));
+    return (await repeated(deps, key)) ?? (await reserveAndPublish(deps, by, key, input, model.alias));
   } catch (error) {
     if (error instanceof StorageUnavailableError) return storageUnavailable;
     throw error;
@@ -80,6 +80,7 @@ async function repeated(deps: CreateDeps, key: Key): Promise<CreateWorkstreamOut
 
 async function reserveAndPublish(
   deps: CreateDeps,
+  by: Viewer,
   key: Key,
   input: CreateWorkstream,
   alias: string,
@@ -95,6 +96,8 @@ async function reserveAndPublish(
       title: input.title === null || isBlank(input.title) ? 'New workstream' : input.title.trim(),
       model: alias,
       workspace: workspace.path,
+      approvalMode: input.approvalMode ?? 'ASK',
+      approvalModeBy: { id: by.id, name: by.name },
     };
     const batch = firstBatch(deps, { id, incarnation }, configuration, key);
     const outcome = await deps.reservations.publish(batch);
@@ -102,7 +105,7 @@ async function reserveAndPublish(
     if (outcome.type === 'duplicate') return (await repeated(deps, key)) ?? storageUnavailable;
     if (outcome.type === 'gone') return storageUnavailable;
     const createdAt = batch.projection.updatedAt!;
-    deps.hub.announce(summaryOf({ id, projection: batch.projection, createdAt }));
+    deps.hub.announce(summaryOf({ id, projection: batch.projection, createdAt, persistence: 'HEALTHY' }));
     return { type: 'Accepted', durability: 'DURABLE', workstreamId: id };
   } finally {
     if (!published) {

@@ -3,20 +3,35 @@
  */
 import type { ServerModel, ToolModel } from 'schema/model';
 import type { Services } from 'schema/services';
-import { asks } from '../../core/approvals/policy.ts';
+import { rule } from '../../core/approvals/policy.ts';
+import type { Search } from '../../ports/search.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { follow, type FeedDeps } from '../feed/follow.ts';
 import { current, states } from '../feed/states.ts';
 import { tokens as tokenChunks } from '../feed/tokens.ts';
 import { loadedModel, storedModel } from '../views/workstream.ts';
-import { decideApproval, resumeQueue, sendMessage, stopTurn } from './commands.ts';
+import {
+  configureWorkstream,
+  decideApproval,
+  editQueuedMessage,
+  resendMessage,
+  resumeQueue,
+  retryTurn,
+  rewindWorkstream,
+  sendMessage,
+  stopTurn,
+  withdrawQueuedMessage,
+} from './commands.ts';
 import { createWorkstream, type CreateDeps } from './create.ts';
+import { discardUnsaved } from './discard.ts';
 import { historyPage } from './history.ts';
+import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface ServicesDeps extends FeedDeps, CreateDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
+  readonly search: Search;
   serverInfo(): Promise<ServerModel>;
 }
 
@@ -36,17 +51,27 @@ export function createServices(deps: ServicesDeps): Services {
       },
       states: (signal) => states(deps, signal),
       create: (by, input) => createWorkstream(deps, by, input),
+      configure: (by, input) => configureWorkstream(deps, by, input),
+      discardUnsaved: (by, input) => discardUnsaved(deps, by, input),
     },
     history: { page: (id, range) => historyPage(deps, id, range) },
+    search: { find: (asked) => findEntries(deps, asked) },
     feed: {
       follow: (id, after, signal) => follow(deps, id, after, signal),
       tokens: (id, signal) => tokenChunks(deps, id, signal),
     },
     messages: {
       send: (by, input) => sendMessage(deps, by, input),
+      editQueued: (by, input) => editQueuedMessage(deps, by, input),
+      withdrawQueued: (by, input) => withdrawQueuedMessage(deps, by, input),
+      rewind: (by, input) => rewindWorkstream(deps, by, input),
+      resend: (by, input) => resendMessage(deps, by, input),
       resumeQueue: (by, input) => resumeQueue(deps, by, input),
     },
-    turns: { stop: (by, input) => stopTurn(deps, by, input) },
+    turns: {
+      stop: (by, input) => stopTurn(deps, by, input),
+      retry: (by, input) => retryTurn(deps, by, input),
+    },
     approvals: {
       decide: (by, input) => decideApproval(deps, by, input),
       list: (range) => catalog.openCycles(range),
@@ -65,5 +90,5 @@ export function createServices(deps: ServicesDeps): Services {
 const toolModel = (tool: Tools['definitions'][number]): ToolModel => ({
   name: tool.name,
   description: tool.description,
-  asks: asks(tool.access),
+  asks: rule(tool.access, 'ASK') === 'ASK',
 });

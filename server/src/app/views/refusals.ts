@@ -3,79 +3,70 @@
  * sentence does not compile.
  */
 import type { Rejection, StorageUnavailable } from 'schema/outcome';
-import type { CoreRefusal } from '../../core/refusals.ts';
+import { isRetryable, type CoreRefusal } from '../../core/refusals.ts';
 import type { LoadRefusal } from '../actor/registry.ts';
 
 type Source = CoreRefusal | LoadRefusal;
-type SourceOf<C extends Source['code']> = Extract<Source, { readonly code: C }>;
-type Rejections = Extract<Rejection, { readonly code: Source['code'] }>;
+type Code = Source['code'];
+type SourceOf<C extends Code> = Extract<Source, { readonly code: C }>;
+type Rejections = Extract<Rejection, { readonly code: Code }>;
 
-const sentences: {
-  readonly [C in Source['code']]: (refusal: SourceOf<C>) => {
-    readonly message: string;
-    readonly retryable: boolean;
-  };
-} = {
-  INVALID_INPUT: ({ problem }) => ({ message: problem, retryable: false }),
-  KEY_REUSED: () => ({
-    message: 'This key was used before with another input. Make a new key for each intent.',
-    retryable: false,
-  }),
-  WORKSTREAM_NOT_FOUND: () => ({
-    message: 'There is no such workstream. It may have been deleted; reload the list.',
-    retryable: false,
-  }),
-  WORKSTREAM_CLOSED: () => ({
-    message: 'This workstream is closed. Open it first.',
-    retryable: false,
-  }),
-  QUEUE_FULL: ({ capacity }) => ({
-    message: `The queue is full: at most ${capacity} messages and 2 million characters can wait. Wait for the turn to take them, or stop it.`,
-    retryable: true,
-  }),
-  STALE_TURN: () => ({
-    message: 'Another turn is running now than the one you saw. Look at it, then stop that one.',
-    retryable: false,
-  }),
-  APPROVAL_GONE: () => ({
-    message: 'This question is not open any more: its turn was stopped or has moved on.',
-    retryable: false,
-  }),
-  ALREADY_DECIDED: ({ decision }) => ({
-    message: `This call was already ${decision.verdict === 'APPROVED' ? 'approved' : 'denied'} by ${decision.by.name}.`,
-    retryable: false,
-  }),
-  ARGUMENTS_CHANGED: () => ({
-    message: 'What would run is not what you saw. Look at the call again before deciding.',
-    retryable: false,
-  }),
-  OWNER_ELSEWHERE: () => ({
-    message: 'Another server runs this workstream. Try again there, or here when it has stopped.',
-    retryable: true,
-  }),
-  OWNER_LOST: () => ({
-    message: 'The workstream was interrupted before this was accepted. Try again with the same key.',
-    retryable: true,
-  }),
-  QUARANTINED: ({ reason }) => ({
-    message: `This workstream failed three times in a row and takes no more commands; it can still be read. The reason: ${reason}`,
-    retryable: true,
-  }),
-  SHUTTING_DOWN: () => ({
-    message: 'The server is stopping. Try again with the same key when it is back.',
-    retryable: true,
-  }),
-  STORAGE_UNAVAILABLE: () => ({
-    message: 'The database does not answer, and nothing was done. Try again with the same key.',
-    retryable: true,
-  }),
+const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
+  INVALID_INPUT: ({ problem }) => problem,
+  KEY_REUSED: () => 'This key was used before with another input. Make a new key for each intent.',
+  WORKSTREAM_NOT_FOUND: () => 'There is no such workstream. It may have been deleted; reload the list.',
+  WORKSTREAM_CLOSED: () => 'This workstream is closed. Open it first.',
+  QUEUE_FULL: ({ capacity }) =>
+    `The queue is full: at most ${capacity} messages and 2 million characters can wait. Wait for the turn to take them, or stop it.`,
+  STALE_TURN: ({ currentTurnId }) =>
+    currentTurnId === null
+      ? 'The turn you saw is over or was taken back. Look at the conversation as it is now, and try again from there.'
+      : 'Another turn came after the one you saw. Look at the conversation as it is now, and try again from there.',
+  BUSY: ({ currentTurnId }) =>
+    currentTurnId === null
+      ? 'Messages of somebody else are waiting and go first. Try again when they are answered, or queue yours.'
+      : 'A turn is running. Wait until it ends, or stop it, and try again.',
+  NOT_YOURS: ({ author }) =>
+    `This would run on the credentials of ${author.name}, and only ${author.name} may do that. Ask ${author.name}, or send a message of your own.`,
+  MESSAGE_NOT_QUEUED: () =>
+    'This message does not wait any more: a turn took it, or it was withdrawn. Look at the conversation, and send another one if it is still needed.',
+  MESSAGE_NOT_FOUND: () =>
+    'There is no such message in the conversation any more. Reload it, and choose a message that is still there.',
+  APPROVAL_GONE: () => 'This question is not open any more: its turn was stopped or has moved on.',
+  ALREADY_DECIDED: ({ decision }) =>
+    `This call was already ${decision.verdict === 'APPROVED' ? 'approved' : 'denied'} by ${decision.by.name}.`,
+  ARGUMENTS_CHANGED: () => 'What would run is not what you saw. Look at the call again before deciding.',
+  OWNER_ELSEWHERE: () => 'Another server runs this workstream. Try again there, or here when it has stopped.',
+  OWNER_LOST: () => 'The workstream was interrupted before this was accepted. Try again with the same key.',
+  QUARANTINED: ({ reason }) =>
+    `This workstream failed three times in a row and takes no more commands; it can still be read. The reason: ${reason}`,
+  SHUTTING_DOWN: () => 'The server is stopping. Try again with the same key when it is back.',
+  STORAGE_UNAVAILABLE: () =>
+    'The database does not answer, and nothing was done. Try again with the same key.',
+  UNSAVED_CONFLICT: () =>
+    'The database refused to store what this workstream did last, so it takes no more commands. Discard what could not be stored, then try again.',
+  DISCARDED: () =>
+    'Somebody discarded what could not be stored, and this with it, before it was stored. Try again with the same key.',
+  NOTHING_TO_DISCARD: () => 'Nothing was refused by the database, so there is nothing to discard. Go on.',
 };
 
+/** None of these is recorded: they say how things stand, not what the command is worth (D-60). */
+const isRetryableHere: Readonly<Record<Exclude<Code, CoreRefusal['code']>, boolean>> = {
+  OWNER_ELSEWHERE: true,
+  OWNER_LOST: true,
+  QUARANTINED: true,
+  SHUTTING_DOWN: true,
+  STORAGE_UNAVAILABLE: true,
+  UNSAVED_CONFLICT: true,
+  DISCARDED: true,
+  NOTHING_TO_DISCARD: true,
+};
+const retryable: Readonly<Record<Code, boolean>> = { ...isRetryableHere, ...isRetryable };
+
 /** The refusal as the GraphQL surface shows it: its facts, with a sentence. */
-export function refusalView<C extends Source['code']>(
-  refusal: SourceOf<C>,
-): Extract<Rejections, { code: C }> {
-  const sentence = sentences[refusal.code](refusal);
+export function refusalView<C extends Code>(refusal: SourceOf<C>): Extract<Rejections, { code: C }> {
+  const { code } = refusal;
+  const sentence = { message: sentences[code](refusal), retryable: retryable[code] };
   return { ...refusal, ...sentence } as unknown as Extract<Rejections, { code: C }>;
 }
 

@@ -18,6 +18,8 @@ export const summaryOf = (w: {
   readonly id: string;
   readonly projection: Projection;
   readonly createdAt: string;
+  /** Status of its actor's; HEALTHY when it runs nowhere here. */
+  readonly persistence: Persistence['status'];
 }): WorkstreamSummaryModel => ({
   id: w.id,
   title: w.projection.configuration.title,
@@ -25,6 +27,7 @@ export const summaryOf = (w: {
   stopping: isStopping(w.projection),
   model: w.projection.configuration.model,
   revision: w.projection.revision,
+  persistence: w.persistence,
   createdAt: w.createdAt,
   updatedAt: w.projection.updatedAt ?? w.createdAt,
 });

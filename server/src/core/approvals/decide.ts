@@ -1,9 +1,11 @@
 /**
  * Owns: a person's decision on one call (D-64). The first wins under any race; what runs is hash-equal to what was
- * approved (I39, I40); a message, a steer or a stop never implies yes (I41).
+ * approved (I39, I40); a message, a steer or a stop never implies yes (I41). Anybody may decide, but only the turn's
+ * principal may say something with it: feedback is a message, and runs on his credentials (D-12).
  */
 import {
   isBlank,
+  liveTurn,
   openCycles,
   type ApprovalCycle,
   type ApprovalDecision,
@@ -30,12 +32,16 @@ export function decideApproval(
     return refuse({ code: 'APPROVAL_GONE', currentCycleIds: openCycles(projection).map((c) => c.id) });
   if (item.argumentsHash !== command.argumentsHash)
     return refuse({ code: 'ARGUMENTS_CHANGED', currentHash: item.argumentsHash });
+  const feedback = command.feedback === null || isBlank(command.feedback) ? null : command.feedback;
+  const principal = liveTurn(projection)?.principal;
+  if (feedback !== null && principal && principal.id !== by.id)
+    return refuse({ code: 'NOT_YOURS', author: principal });
 
   const decision: ApprovalDecision = {
     verdict: command.verdict,
     source: 'PERSON',
     by,
-    feedback: command.feedback === null || isBlank(command.feedback) ? null : command.feedback,
+    feedback,
     at: draft.at,
   };
   const items = cycle.items.map((i) => (i === item ? { ...i, decision } : i));

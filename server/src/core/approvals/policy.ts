@@ -1,10 +1,16 @@
 /**
- * Owns: which calls a person is asked about. Rules, modes and a judge will answer here too; no tool goes around it
- * (D-64, I45).
+ * Owns: which calls a person is asked about (D-64). Rules and a judge will answer here too; no tool goes around it (I45).
  */
+import type { ApprovalMode } from 'schema/projection';
 import type { Access } from './prepared.ts';
 
-const asksByAccess: Readonly<Record<Access, boolean>> = { READ: false, WRITE: true, EXECUTE: true };
+/** FREE: only looks, and leaves no row. TRUSTED: the mode answers in a person's place, and the row says so. */
+export type Ruling = 'FREE' | 'ASK' | 'TRUSTED';
 
-/** True when a person must decide before the call runs. */
-export const asks = (access: Access): boolean => asksByAccess[access];
+const rulings: Readonly<Record<Access, Readonly<Record<ApprovalMode, Ruling>>>> = {
+  READ: { ASK: 'FREE', TRUST_WORKSPACE: 'FREE', TRUST_ALL: 'FREE' },
+  WRITE: { ASK: 'ASK', TRUST_WORKSPACE: 'TRUSTED', TRUST_ALL: 'TRUSTED' },
+  EXECUTE: { ASK: 'ASK', TRUST_WORKSPACE: 'ASK', TRUST_ALL: 'TRUSTED' },
+};
+
+export const rule = (access: Access, mode: ApprovalMode): Ruling => rulings[access][mode];

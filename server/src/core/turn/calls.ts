@@ -6,13 +6,21 @@
  * Invariants: at most `slots` calls of a turn run at once; none runs before its ASSISTANT and TOOL_STARTED entries
  * are durable (D-2, I36); results become TOOL entries in call order, all in one batch, before the next model call (I38).
  */
-import { liveTurn, outputTail, type ApprovalItem, type ToolResult } from 'schema/projection';
-import { asks } from '../approvals/policy.ts';
+import {
+  liveTurn,
+  outputTail,
+  type ApprovalDecision,
+  type ApprovalItem,
+  type Configuration,
+  type ToolResult,
+} from 'schema/projection';
+import { rule } from '../approvals/policy.ts';
 import type { PreparedCall } from '../approvals/prepared.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import { isLatched } from '../workstream/state.ts';
 import { openCall, settleCall, withProgress } from './batch.ts';
 import { askModel } from './model-call.ts';
+import { landSteers } from './queue.ts';
 import { finishStop } from './stop.ts';
 
 /** Calls of one turn that may run at the same time (D-34). */
@@ -37,10 +45,14 @@ export function prepareCalls(draft: StepDraft, callIds: readonly string[]): Step
   });
 }
 
-/** What the calls would do is known: some are settled, some may run, the rest is one question to a person. */
+/**
+ * What the calls would do is known: some are settled, some may run, the rest is one question to a person. What the
+ * mode answers in a person's place stands in the same rows (D-64).
+ */
 export function callsPrepared(draft: StepDraft, all: readonly Prepared[]): StepDraft {
   const prepared = all.filter(({ callId }) => draft.state.progress[callId]?.type === 'preparing');
   if (isLatched(liveTurn(draft.state.projection)) || prepared.length === 0) return draft;
+  const { configuration } = draft.state.projection;
   const items: ApprovalItem[] = [];
   let d = draft;
   for (const { callId, prepared: p } of prepared) {
@@ -48,8 +60,12 @@ export function callsPrepared(draft: StepDraft, all: readonly Prepared[]): StepD
     if (!call) continue;
     if (p.type === 'invalid') {
       d = settleCall(d, callId, { outcome: 'ERROR', effect: 'NONE', content: p.message });
-    } else if (asks(p.access)) {
-      const { argumentsHash, preview, basis } = p;
+      continue;
+    }
+    const { argumentsHash, preview, basis } = p;
+    const ruling = rule(p.access, configuration.approvalMode);
+    const decision = ruling === 'TRUSTED' ? trusted(configuration, d.at) : null;
+    if (ruling !== 'FREE')
       items.push({
         callId,
         name: call.name,
@@ -57,12 +73,9 @@ export function callsPrepared(draft: StepDraft, all: readonly Prepared[]): StepD
         argumentsHash,
         preview,
         basis,
-        decision: null,
+        decision,
       });
-      d = withProgress(d, [callId], { type: 'asking' });
-    } else {
-      d = withProgress(d, [callId], { type: 'allowed', basis: p.basis });
-    }
+    d = withProgress(d, [callId], ruling === 'ASK' ? { type: 'asking' } : { type: 'allowed', basis });
   }
   return advance(items.length > 0 ? openCycle(d, items) : d);
 }
@@ -91,12 +104,21 @@ export function toolOutput(draft: StepDraft, callId: string, text: string): Step
   return show(shown, { type: 'ToolOutputChunk', callId, offset: known.offset + known.text.length, text });
 }
 
+/** The decision that the mode makes, in the name of who set it. */
+function trusted({ approvalMode, approvalModeBy }: Configuration, at: string): ApprovalDecision | null {
+  if (approvalMode === 'ASK') return null;
+  return { verdict: 'APPROVED', source: approvalMode, by: approvalModeBy, feedback: null, at };
+}
+
 function openCycle(draft: StepDraft, items: readonly ApprovalItem[]): StepDraft {
   const [d, id] = mint(draft);
   const turnId = liveTurn(d.state.projection)!.id;
+  const open = items.some((item) => item.decision === null);
   return admit(d, {
     kind: 'APPROVAL',
-    cycle: { id, kind: 'TOOLS', turnId, status: 'OPEN', items, openedAt: d.at, closedAt: null },
+    cycle: open
+      ? { id, kind: 'TOOLS', turnId, status: 'OPEN', items, openedAt: d.at, closedAt: null }
+      : { id, kind: 'TOOLS', turnId, status: 'SETTLED', items, openedAt: d.at, closedAt: d.at },
   });
 }
 
@@ -138,5 +160,5 @@ function closeBatch(draft: StepDraft): StepDraft {
     (d, { by, text }) => admit(d, { kind: 'USER', text, author: by, source: 'FEEDBACK' }),
     answered,
   );
-  return askModel(heard);
+  return askModel(landSteers(heard));
 }

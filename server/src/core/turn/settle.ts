@@ -8,11 +8,13 @@ import {
   openCycles,
   type BatchCall,
   type EntryOf,
+  type Queue,
   type ToolResult,
   type TurnOutcome,
 } from 'schema/projection';
 import { admit, type StepDraft } from '../step-draft.ts';
 import type { State } from '../workstream/state.ts';
+import { afterTurn } from './queue.ts';
 import { startFromQueue } from './start.ts';
 import { transition } from './transitions.ts';
 
@@ -75,7 +77,8 @@ export const mayHaveBegun = (state: State, open: BatchCall): boolean =>
 function afterwards(draft: StepDraft): StepDraft {
   const { queue, turn } = draft.state.projection;
   if (queue.items.length === 0) return draft;
-  const goesOn = turn?.phase === 'COMPLETED' || queue.items.some((item) => item.afterStop);
+  const goesOn = (turn?.phase === 'COMPLETED' && !queue.held) || queue.items.some((item) => item.afterStop);
   if (goesOn) return startFromQueue(draft).draft;
-  return queue.held ? draft : admit(draft, { kind: 'QUEUE', queue: { ...queue, held: true } });
+  const held: Queue = { ...afterTurn(queue), held: true };
+  return queue.held ? draft : admit(draft, { kind: 'QUEUE', queue: held });
 }

@@ -5,16 +5,15 @@
 import type { Author } from 'schema/projection';
 import { admit, mint, type StepDraft } from '../step-draft.ts';
 import { askModel } from './model-call.ts';
-import { drain, type Drained } from './queue.ts';
+import { afterTurn, drain, type Drained } from './queue.ts';
 import { newTurn } from './transitions.ts';
 
-export function startTurn(draft: StepDraft, author: Author, text: string, messageId: string): StepDraft {
-  const [d, turnId] = mint(draft);
-  const turn = newTurn(turnId, d.state.projection.generation + 1, author, d.at);
-  return askModel(
-    admit(admit(d, { kind: 'TURN', turn }), { kind: 'USER', text, author, source: 'MESSAGE' }, messageId),
-  );
-}
+export const startTurn = (draft: StepDraft, author: Author, text: string, messageId: string): StepDraft =>
+  askModel(admit(claimTurn(draft, author), { kind: 'USER', text, author, source: 'MESSAGE' }, messageId));
+
+/** A turn on what is in the conversation already: the model is asked again (D-59). */
+export const startTurnAgain = (draft: StepDraft, author: Author): StepDraft =>
+  askModel(claimTurn(draft, author));
 
 /** Starts a turn on the first neighbours in the queue; nothing waits: nothing happens. */
 export function startFromQueue(draft: StepDraft): {
@@ -23,6 +22,12 @@ export function startFromQueue(draft: StepDraft): {
 } {
   const drained = drain(draft.state.projection.queue);
   if (!drained) return { draft, drained };
-  const emptied = admit(draft, { kind: 'QUEUE', queue: drained.rest });
+  const emptied = admit(draft, { kind: 'QUEUE', queue: afterTurn(drained.rest) });
   return { draft: startTurn(emptied, drained.author, drained.text, drained.id), drained };
+}
+
+function claimTurn(draft: StepDraft, principal: Author): StepDraft {
+  const [d, turnId] = mint(draft);
+  const turn = newTurn(turnId, d.state.projection.generation + 1, principal, d.at);
+  return admit(d, { kind: 'TURN', turn });
 }

@@ -1,10 +1,13 @@
 /**
- * Owns: Stop (D-65). In one step: latch, supersede the turn's approvals, drop what has not begun, end what has. The
- * turn settles CANCELED once everything it began is seen to have ended, or 10 s later, naming what was not.
+ * Owns: Stop (D-65) and its force (D-66). In one step: latch, supersede the turn's approvals, drop what has not begun,
+ * end what has. The turn settles CANCELED once everything it began is seen to have ended, or by force: when a person
+ * asks for that, or 10 s later. What was not seen to end is then named, called UNKNOWN, and kept as an orphan that a
+ * later Stop ends again.
  */
 import { liveTurn, type ToolResult } from 'schema/projection';
 import { admit, patch, perform, stampOf, type StepDraft } from '../step-draft.ts';
-import { isLatched, type State } from '../workstream/state.ts';
+import type { Stamp, World } from '../inputs.ts';
+import { isLatched, type Orphan, type State } from '../workstream/state.ts';
 import { settleCall } from './batch.ts';
 import { mayHaveBegun, settleTurn, supersedeCycles } from './settle.ts';
 import { transition } from './transitions.ts';
@@ -62,23 +65,61 @@ export function finishStop(draft: StepDraft, message = 'Stopped.'): StepDraft {
 /** The 10 s are over: what was not seen to end is named and called UNKNOWN. */
 export function stopOverdue(draft: StepDraft, turnId: string): StepDraft {
   const turn = liveTurn(draft.state.projection);
-  if (turn?.id !== turnId || !isLatched(turn)) return draft;
+  return turn?.id === turnId && isLatched(turn) ? forceSettle(draft) : draft;
+}
+
+/** Stops and does not wait: whatever still runs is an orphan from here on. */
+export const forceStop = (draft: StepDraft): StepDraft => forceSettle(stopTurn(draft));
+
+/** Under a new claim, so that nothing the old one began can write any more (D-66, I28). */
+function forceSettle(draft: StepDraft): StepDraft {
+  const turn = liveTurn(draft.state.projection);
+  if (!turn || !isLatched(turn)) return draft;
   const unconfirmed = runningCalls(draft.state);
-  return settleTurn(draft, {
+  const orphans: readonly Orphan[] = [
+    ...(isAsking(draft.state) ? [{ type: 'answer' as const, id: draft.state.attempt!.messageId }] : []),
+    ...unconfirmed.map((id) => ({ type: 'call' as const, id })),
+  ];
+  const { recoveries } = turn;
+  const generation = draft.state.projection.generation + 1;
+  const reclaimed = transition(turn, turn.id, { type: 'reclaim', generation, recoveries }, draft.at);
+  if (!reclaimed) return draft;
+  const claimed = admit(draft, { kind: 'TURN', turn: reclaimed });
+  return settleTurn(patch(claimed, { orphans: [...draft.state.orphans, ...orphans] }), {
     type: 'CANCELED',
     reason: 'STOPPED',
     message:
       unconfirmed.length > 0
         ? 'Stopped, but not every call was seen to end; what those marked UNKNOWN did is not known.'
-        : 'Stopped, though the model did not end its answer in time.',
+        : 'Stopped, without waiting for the model to end its answer.',
     unconfirmed,
   });
 }
 
-/** What Stop ends, as ids: the turn, and the calls that run. */
+/** Ends once more what an earlier turn left behind. */
+export const endOrphans = (draft: StepDraft): StepDraft =>
+  perform(
+    draft,
+    ...draft.state.orphans.map(({ type, id }) =>
+      type === 'answer'
+        ? { type: 'abortModel' as const, messageId: id }
+        : { type: 'abortTool' as const, callId: id },
+    ),
+  );
+
+/** A stale outcome changes nothing, but what it is of has ended. */
+export function orphanEnded(draft: StepDraft, stamp: Stamp, event: World): StepDraft {
+  if (stamp.epoch !== draft.state.epoch) return draft;
+  const id = event.type === 'toolEnded' ? event.callId : event.type === 'modelEnded' ? event.messageId : null;
+  const orphans = draft.state.orphans.filter((orphan) => orphan.id !== id);
+  return orphans.length < draft.state.orphans.length ? patch(draft, { orphans }) : draft;
+}
+
+/** What Stop ends, as ids: the turn, the calls that run, and what outlived an earlier turn. */
 export const stopTargets = (state: State): readonly string[] => {
   const turn = liveTurn(state.projection);
-  return turn ? [turn.id, ...runningCalls(state)] : [];
+  const orphans = state.orphans.map(({ id }) => id);
+  return turn ? [turn.id, ...runningCalls(state), ...orphans] : orphans;
 };
 
 /** Calls of the open batch whose deed has begun and whose end was not seen. */

@@ -1,14 +1,22 @@
 /**
  * Owns: what each command does to a workstream, or why not. A refusal leaves the draft untouched (D-11).
  */
-import { liveTurn, type Author, type QueuedMessage } from 'schema/projection';
+import {
+  liveTurn,
+  type ApprovalMode,
+  type Author,
+  type Configuration,
+  type Queue,
+  type QueuedMessage,
+} from 'schema/projection';
 import { decideApproval } from '../approvals/decide.ts';
 import type { Command } from '../inputs.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../refusals.ts';
 import { admit, mint, type StepDraft } from '../step-draft.ts';
-import { enqueue, hasRoom, queueCapacity } from '../turn/queue.ts';
+import { enqueue, hasRoom, hasRoomForText, queueCapacity } from '../turn/queue.ts';
+import { resend, retry, rewind, type Rewound } from '../turn/rewind.ts';
 import { startFromQueue, startTurn } from '../turn/start.ts';
-import { stopTargets, stopTurn } from '../turn/stop.ts';
+import { endOrphans, forceStop, stopTargets, stopTurn } from '../turn/stop.ts';
 import { isLatched } from './state.ts';
 
 export type CommandResult =
@@ -28,11 +36,25 @@ export function runCommand(draft: StepDraft, by: Author, command: Command): Comm
   if (lifecycle === 'CLOSED') return refused(refuse({ code: 'WORKSTREAM_CLOSED' }));
   switch (command.type) {
     case 'send':
-      return send(draft, by, command.text);
+      return send(draft, by, command);
+    case 'editQueued':
+      return editQueued(draft, by, command);
+    case 'withdrawQueued':
+      return withdrawQueued(draft, command.messageId);
     case 'stop':
-      return stop(draft, command.turnId);
+      return stop(draft, command);
     case 'resumeQueue':
       return resumeQueue(draft);
+    case 'rewind':
+      return resultOf(rewind(draft, by, command));
+    case 'resend':
+      return resultOf(resend(draft, by, command));
+    case 'retry':
+      return resultOf(retry(draft, by, command));
+    case 'configure':
+      return configure(draft, by, command.approvalMode);
+    case 'noteDiscarded':
+      return noteDiscarded(draft, by, command.entries);
     case 'decide': {
       const result = decideApproval(draft, by, command);
       return 'draft' in result
@@ -42,10 +64,22 @@ export function runCommand(draft: StepDraft, by: Author, command: Command): Comm
   }
 }
 
-function send(draft: StepDraft, author: Author, text: string): CommandResult {
+type Of<T extends Command['type']> = Extract<Command, { readonly type: T }>;
+
+const resultOf = (result: Rewound): CommandResult =>
+  'draft' in result ? accepted(result.draft, result.acceptance) : refused(result);
+
+function send(draft: StepDraft, author: Author, { text, delivery, turnId }: Of<'send'>): CommandResult {
   const { projection } = draft.state;
   const live = liveTurn(projection);
   const [d, messageId] = mint(draft);
+  if (delivery === 'STEER') {
+    if (!live || live.id !== turnId)
+      return refused(refuse({ code: 'STALE_TURN', currentTurnId: live?.id ?? null }));
+    if (live.principal.id !== author.id)
+      return refused(refuse({ code: 'NOT_YOURS', author: live.principal }));
+  }
+  if (delivery === 'REJECT' && live) return refused(refuse({ code: 'BUSY', currentTurnId: live.id }));
   if (!live && projection.queue.items.length === 0) {
     const started = startTurn(d, author, text, messageId);
     return accepted(started, sent(started, 'STARTED', messageId));
@@ -53,22 +87,89 @@ function send(draft: StepDraft, author: Author, text: string): CommandResult {
   // Without a live turn the queue is drained at once, this message included: a full one must not shut it for good.
   if (live && !hasRoom(projection.queue, text))
     return refused(refuse({ code: 'QUEUE_FULL', capacity: queueCapacity }));
-  const message: QueuedMessage = { id: messageId, text, author, afterStop: isLatched(live), at: d.at };
+  const afterStop = isLatched(live);
+  // A turn that is stopping says nothing more to the model: what should have steered it starts the next one.
+  const steers = delivery === 'STEER' && !afterStop;
+  const message: QueuedMessage = {
+    id: messageId,
+    text,
+    author,
+    delivery: steers ? 'STEER' : 'QUEUE',
+    turnId: steers ? turnId : null,
+    afterStop,
+    at: d.at,
+  };
   const queued = admit(d, { kind: 'QUEUE', queue: enqueue(projection.queue, message) });
-  if (live) return accepted(queued, sent(queued, 'QUEUED', messageId));
+  if (live) return accepted(queued, sent(queued, steers ? 'STEERING' : 'QUEUED', messageId));
   // What was held comes first; this message goes with it if it is of the same author (D-63).
   const { draft: started, drained } = startFromQueue(queued);
-  return drained?.ids.includes(messageId)
-    ? accepted(started, sent(started, 'STARTED', drained.id))
+  if (drained?.ids.includes(messageId)) return accepted(started, sent(started, 'STARTED', drained.id));
+  return delivery === 'REJECT'
+    ? refused(refuse({ code: 'BUSY', currentTurnId: null }))
     : accepted(started, sent(started, 'QUEUED', messageId));
 }
 
-function stop(draft: StepDraft, turnId: string | null): CommandResult {
+/** Only its author: the turn it starts runs on his credentials, and says what he wrote (D-12). */
+function editQueued(draft: StepDraft, by: Author, { messageId, text }: Of<'editQueued'>): CommandResult {
+  const { queue } = draft.state.projection;
+  const message = queue.items.find((item) => item.id === messageId);
+  if (!message) return notQueued(queue);
+  if (message.author.id !== by.id) return refused(refuse({ code: 'NOT_YOURS', author: message.author }));
+  const others = queue.items.filter((item) => item !== message);
+  if (!hasRoomForText({ ...queue, items: others }, text))
+    return refused(refuse({ code: 'QUEUE_FULL', capacity: queueCapacity }));
+  const items = queue.items.map((item) => (item === message ? { ...item, text } : item));
+  return changedQueue(draft, { ...queue, items });
+}
+
+/** Anybody may: what is withdrawn runs on nobody's credentials. */
+function withdrawQueued(draft: StepDraft, messageId: string): CommandResult {
+  const { queue } = draft.state.projection;
+  const items = queue.items.filter((item) => item.id !== messageId);
+  if (items.length === queue.items.length) return notQueued(queue);
+  return changedQueue(draft, { items, held: queue.held && items.length > 0 });
+}
+
+const changedQueue = (draft: StepDraft, queue: Queue): CommandResult =>
+  accepted(admit(draft, { kind: 'QUEUE', queue }), { type: 'Accepted', queue });
+
+const notQueued = (queue: Queue): CommandResult =>
+  refused(refuse({ code: 'MESSAGE_NOT_QUEUED', queuedMessageIds: queue.items.map(idOf) }));
+
+const idOf = (message: QueuedMessage): string => message.id;
+
+function stop(draft: StepDraft, { turnId, force }: Of<'stop'>): CommandResult {
   const live = liveTurn(draft.state.projection);
   if (live && turnId !== null && turnId !== live.id)
     return refused(refuse({ code: 'STALE_TURN', currentTurnId: live.id }));
   const stopped = stopTargets(draft.state);
-  return accepted(stopTurn(draft), { type: 'Accepted', stopped, nothingToStop: stopped.length === 0 });
+  const stopping = endOrphans(draft);
+  return accepted(force ? forceStop(stopping) : stopTurn(stopping), {
+    type: 'Accepted',
+    stopped,
+    nothingToStop: stopped.length === 0,
+  });
+}
+
+/** Counts for calls that are prepared from here on: no mode answers a question that a person was asked (I41). */
+function configure(draft: StepDraft, by: Author, approvalMode: ApprovalMode | null): CommandResult {
+  const { configuration } = draft.state.projection;
+  if (approvalMode === null || approvalMode === configuration.approvalMode)
+    return accepted(draft, { type: 'Accepted', configuration });
+  const changed: Configuration = { ...configuration, approvalMode, approvalModeBy: by };
+  return accepted(admit(draft, { kind: 'CONFIGURATION', configuration: changed }), {
+    type: 'Accepted',
+    configuration: changed,
+  });
+}
+
+function noteDiscarded(draft: StepDraft, by: Author, entries: number): CommandResult {
+  const what = entries === 1 ? 'One entry' : `${entries} entries`;
+  const message = `${what} that the database refused to store ${entries === 1 ? 'was' : 'were'} discarded by ${by.name}; what had been stored is kept.`;
+  return accepted(admit(draft, { kind: 'RECOVERY', reason: 'DISCARDED', message }), {
+    type: 'Accepted',
+    discarded: entries,
+  });
 }
 
 function resumeQueue(draft: StepDraft): CommandResult {
@@ -84,7 +185,11 @@ function resumeQueue(draft: StepDraft): CommandResult {
   return accepted(started, { type: 'Accepted', turnId: liveTurn(started.state.projection)?.id ?? null });
 }
 
-const sent = (draft: StepDraft, disposition: 'STARTED' | 'QUEUED', messageId: string): Acceptance => ({
+const sent = (
+  draft: StepDraft,
+  disposition: 'STARTED' | 'QUEUED' | 'STEERING',
+  messageId: string,
+): Acceptance => ({
   type: 'Accepted',
   disposition,
   messageId,

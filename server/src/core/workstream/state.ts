@@ -8,6 +8,7 @@
 import {
   emptyOverlay,
   isConversation,
+  isSuperseded,
   liveTurn,
   type Entry,
   type Overlay,
@@ -33,6 +34,13 @@ export type Progress =
   | { readonly type: 'allowed'; readonly basis: string | null }
   | { readonly type: 'running' };
 
+/** Work of a turn that was forced to settle: not seen to end, and not waited for (D-66). */
+export interface Orphan {
+  readonly type: 'answer' | 'call';
+  /** Id of the message or of the call. */
+  readonly id: string;
+}
+
 export interface Held {
   /** The batch that must be durable first. */
   readonly after: number;
@@ -48,6 +56,7 @@ export interface State {
   readonly incarnation: string;
   readonly epoch: number;
   readonly projection: Projection;
+  /** What the model is told: conversation entries that are not superseded. */
   readonly conversation: readonly Entry[];
   /** The fold of the durable entries, and the accepted ones above it. */
   readonly durable: Projection;
@@ -58,6 +67,7 @@ export interface State {
   readonly attempt: Attempt | null;
   readonly progress: Readonly<Record<string, Progress>>;
   readonly held: readonly Held[];
+  readonly orphans: readonly Orphan[];
   readonly overlay: Overlay;
   /** Receipts of this epoch, oldest first; a second copy of a command joins the first here (D-60). */
   readonly receipts: ReadonlyMap<string, RecordedReceipt>;
@@ -75,7 +85,9 @@ export function loadedState(loaded: {
     incarnation: loaded.incarnation,
     epoch: loaded.epoch,
     projection: loaded.projection,
-    conversation: loaded.conversation.filter((e) => isConversation(e.kind)),
+    conversation: loaded.conversation.filter(
+      (e) => isConversation(e.kind) && !isSuperseded(loaded.projection, e.revision),
+    ),
     durable: loaded.projection,
     pending: [],
     batches: 0,
@@ -83,6 +95,7 @@ export function loadedState(loaded: {
     attempt: null,
     progress: {},
     held: [],
+    orphans: [],
     overlay: emptyOverlay,
     receipts: new Map(),
   };

@@ -5,9 +5,11 @@ import {
   emptyProjection,
   stateOf,
   type ApprovalCycle,
+  type Configuration,
   type Entry,
   type EntryBody,
   type Projection,
+  type QueuedMessage,
   type Turn,
 } from 'schema/projection';
 import { expect } from 'vitest';
@@ -61,9 +63,28 @@ export function batchOf(
 /** `made` after the batch landed. */
 export const after = (made: Made, batch: Batch): Made => ({ ...made, projection: batch.projection });
 
+export const configuration: Configuration = {
+  title: '',
+  model: 'demo',
+  workspace: '/tmp/w',
+  approvalMode: 'ASK',
+  approvalModeBy: ada,
+};
+
+export const queued = (text: string, more: Partial<QueuedMessage> = {}): QueuedMessage => ({
+  id: randomId(),
+  text,
+  author: ada,
+  delivery: 'QUEUE',
+  turnId: null,
+  afterStop: false,
+  at,
+  ...more,
+});
+
 export const birth = (title: string): readonly EntryBody[] => [
   { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
-  { kind: 'CONFIGURATION', configuration: { title, model: 'demo', workspace: '/tmp/w' } },
+  { kind: 'CONFIGURATION', configuration: { ...configuration, title } },
 ];
 
 export const message = (text: string): EntryBody => ({ kind: 'USER', text, author: ada, source: 'MESSAGE' });

@@ -10,12 +10,14 @@ import {
   batchOf,
   beginSession,
   completed,
+  configuration,
   containing,
   cycle,
   lacking,
   type Made,
   message,
   openWorkstream,
+  queued,
   randomId,
   receipt,
   turn,
@@ -71,7 +73,10 @@ function fullBatch(made: Made, more: Partial<Batch> = {}): Batch {
       { kind: 'APPROVAL', cycle: cycle(cycleId, turnId), turnId },
       {
         kind: 'QUEUE',
-        queue: { items: [{ id: randomId(), text: 'next', author: ada, afterStop: false, at }], held: false },
+        queue: {
+          items: [queued('next'), queued('now', { delivery: 'STEER', turnId })],
+          held: false,
+        },
       },
     ],
     { receipts: [receipt(`${ada.id}/${made.id}`, randomId())], ...more },
@@ -146,7 +151,7 @@ describe('A commit', () => {
     for (const secret of ['sesame\u0000', 'sesame\ud800']) {
       const outcome = await storage.journal.commit(batchOf(made, [message(secret)]));
       expect(outcome).toEqual({ type: 'conflict', message: lacking('sesame') });
-      const named = { title: secret, model: 'demo', workspace: '/' };
+      const named = { ...configuration, title: secret };
       const inColumn = await storage.journal.commit(
         batchOf(made, [{ kind: 'CONFIGURATION', configuration: named }]),
       );
@@ -158,7 +163,7 @@ describe('A commit', () => {
   it('keeps text as it is, whatever signs are in it', async () => {
     const made = await open();
     const text = `'; drop table entry; -- ? ?? $1 :a \\ \\' "x" {"a":1} \u{1f600} ${'é'.repeat(3)}\n\t\u0001`;
-    const configured = { title: text, model: text, workspace: text };
+    const configured = { ...configuration, title: text, model: text, workspace: text };
     const batch = batchOf(made, [message(text), { kind: 'CONFIGURATION', configuration: configured }]);
     await commit(made, batch);
     expect(await storage.journal.read(made.id, { after: 2, through: 4, limit: 10 })).toEqual(batch.entries);
@@ -228,19 +233,13 @@ describe('The tables beside the journal', () => {
     const opened = await open();
     const [turnId, cycleId] = [randomId(), randomId()];
     const asked = cycle(cycleId, turnId);
-    const queued = ['one', 'two', 'three'].map((text) => ({
-      id: randomId(),
-      text,
-      author: ada,
-      afterStop: false,
-      at,
-    }));
+    const waiting = ['one', 'two', 'three'].map((text) => queued(text));
     let made = await commit(
       opened,
       batchOf(opened, [
         { kind: 'TURN', turn: turn(turnId) },
         { kind: 'APPROVAL', cycle: asked },
-        { kind: 'QUEUE', queue: { items: queued, held: false } },
+        { kind: 'QUEUE', queue: { items: waiting, held: false } },
       ]),
     );
     const mine = async () =>
@@ -258,7 +257,7 @@ describe('The tables beside the journal', () => {
       made,
       batchOf(made, [
         { kind: 'APPROVAL', cycle: half },
-        { kind: 'QUEUE', queue: { items: queued.slice(1), held: true } },
+        { kind: 'QUEUE', queue: { items: waiting.slice(1), held: true } },
       ]),
     );
     expect(await mine()).toEqual([{ workstreamId: made.id, cycle: half }]);

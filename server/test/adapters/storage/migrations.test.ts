@@ -1,10 +1,14 @@
 import pg from 'pg';
+import { Migrator } from '@mikro-orm/migrations';
+import { MikroORM } from '@mikro-orm/postgresql';
 import { migrations } from 'migrations';
+import { emptyProjection } from 'schema/projection';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStorage } from '../../../src/adapters/storage/index.ts';
-import { judgeServer } from '../../../src/adapters/storage/orm.ts';
+import { connectionOf, judgeServer } from '../../../src/adapters/storage/orm.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
-import { containing, matching } from './fixtures.ts';
+import { entities } from '../../../src/adapters/storage/entities/index.ts';
+import { ada, at, containing, matching } from './fixtures.ts';
 
 let database: TestDatabase;
 
@@ -17,6 +21,27 @@ const tables = () =>
   database.sql(
     `select table_name, column_name from information_schema.columns where table_schema = 'public' order by 1, 2`,
   );
+
+/** Brings the tables to where a Weir that knew no later migration left them. */
+async function migrateTo(name: string): Promise<void> {
+  const parsed = connectionOf(database.url);
+  if (parsed.type === 'refused') throw new Error(parsed.message);
+  const { ssl: _, database: dbName, ...connection } = parsed.connection;
+  const orm = await MikroORM.init({
+    ...connection,
+    dbName,
+    entities,
+    extensions: [Migrator],
+    migrations: {
+      migrationsList: [...migrations],
+      tableName: 'weir_migration',
+      snapshot: false,
+      silent: true,
+    },
+  });
+  await orm.migrator.up({ to: name });
+  await orm.close(true);
+}
 
 describe('Opening a database', () => {
   it('by several servers at once brings its tables up once', async () => {
@@ -37,6 +62,77 @@ describe('Opening a database', () => {
     const before = await tables();
     await database.openStorage();
     expect(await tables()).toEqual(before);
+  });
+
+  it('that is older fills in what its journals and folds lack, and changes nothing else', async () => {
+    await migrateTo('Migration20261130101330_initial');
+    const old = {
+      configuration: { title: 'Old', model: 'demo', workspace: '/tmp/w' },
+      items: ['one', 'two'].map((text) => ({ id: text, text, author: ada, afterStop: false, at })),
+    };
+    const entries = [
+      { kind: 'LIFECYCLE', payload: { lifecycle: 'OPEN' } },
+      { kind: 'CONFIGURATION', payload: { configuration: old.configuration } },
+      { kind: 'QUEUE', payload: { queue: { items: old.items, held: true } } },
+      { kind: 'QUEUE', payload: { queue: { items: [], held: false } } },
+      { kind: 'USER', payload: { text: 'hi', author: ada, source: 'MESSAGE' } },
+    ];
+    const { superseded: _, ...fold } = emptyProjection;
+    const projections = [
+      { ...fold, ...old, queue: { items: old.items, held: true }, items: undefined },
+      { ...fold, configuration: old.configuration, lifecycle: 'OPEN', revision: entries.length },
+    ];
+    for (const [i, projection] of projections.entries())
+      await database.sql(
+        `insert into workstream (id, incarnation, lifecycle, epoch, revision, generation, projection, state, title, model, workspace, stopping, failed_loads, created_at, updated_at)
+         values ($1, 'i', 'OPEN', 1, $2, 1, $3, 'IDLE', 'Old', 'demo', '/tmp/w', false, 0, $4, $4)`,
+        [`w${i}`, entries.length, projection, at],
+      );
+    for (const [i, { kind, payload }] of entries.entries())
+      await database.sql(
+        `insert into entry (workstream_id, revision, id, kind, epoch, generation, commit_key, payload, at) values ('w0', $1, $2, $3, 1, 1, $2, $4, $5)`,
+        [i + 1, `e${i}`, kind, payload, at],
+      );
+    await database.sql(
+      `insert into queued_message (id, workstream_id, position, text, author_id, author_name, after_stop, at) values ('one', 'w0', 0, 'one', 'ada', 'Ada', false, $1)`,
+      [at],
+    );
+    for (const [scope, key] of [
+      ['ada/w0', 'sent'],
+      ['ada', 'created'],
+    ])
+      await database.sql(
+        `insert into receipt (scope, key, input_hash, outcome, created_at) values ($1, $2, 'h', '{}', $3)`,
+        [scope, key, at],
+      );
+
+    const storage = await database.openStorage();
+    const nobody = { approvalMode: 'ASK', approvalModeBy: { id: '', name: '' } };
+    const configuration = { ...old.configuration, ...nobody };
+    const items = old.items.map((item) => ({ ...item, delivery: 'QUEUE', turnId: null }));
+    const folds = await Promise.all(['w0', 'w1'].map((id) => storage.catalog.get(id)));
+    expect(folds.map((row) => row?.projection)).toEqual([
+      { ...emptyProjection, configuration, queue: { items, held: true } },
+      { ...emptyProjection, configuration, lifecycle: 'OPEN', revision: entries.length },
+    ]);
+    const read = await storage.journal.read('w0', { after: 0, through: 9, limit: 9 });
+    const place = { epoch: 1, generation: 1, lane: null, turnId: null, at };
+    expect(read).toEqual(
+      [
+        { kind: 'LIFECYCLE', lifecycle: 'OPEN' },
+        { kind: 'CONFIGURATION', configuration },
+        { kind: 'QUEUE', queue: { items, held: true } },
+        { kind: 'QUEUE', queue: { items: [], held: false } },
+        { kind: 'USER', text: 'hi', author: ada, source: 'MESSAGE' },
+      ].map((body, i) => ({ ...place, id: `e${i}`, revision: i + 1, ...body })),
+    );
+    expect(await database.sql('select delivery, turn_id from queued_message')).toEqual([
+      { delivery: 'QUEUE', turn_id: null },
+    ]);
+    expect(await database.sql('select key, workstream_id from receipt order by key')).toEqual([
+      { key: 'created', workstream_id: null },
+      { key: 'sent', workstream_id: 'w0' },
+    ]);
   });
 
   it('of a newer Weir is refused and nothing is changed', async () => {

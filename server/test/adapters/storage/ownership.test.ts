@@ -194,6 +194,7 @@ describe('A claim', () => {
         epoch: 2,
         projection: batch.projection,
         conversation: batch.entries.filter((e) => e.kind === 'USER'),
+        receiptKeys: new Set(),
         previousHost: 'host-a',
         failedLoads: 0,
         createdAt: (await here.catalog.get(made.id))?.createdAt,

@@ -13,6 +13,7 @@ import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
 import { createServices } from '../../../src/app/services/index.ts';
 import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
+import type { Command } from '../../../src/core/inputs.ts';
 import type { Ids } from '../../../src/ports/ids.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import type { Processes } from '../../../src/ports/processes.ts';
@@ -57,6 +58,9 @@ export interface World {
 }
 
 export const newKey = (): string => randomBytes(8).toString('hex');
+
+export const saying = (text: string): Command => ({ type: 'send', text, delivery: 'QUEUE', turnId: null });
+export const stopping: Command = { type: 'stop', turnId: null, force: false };
 
 export async function createWorld(
   options: {
@@ -131,6 +135,7 @@ export async function createWorld(
     journal,
     catalog,
     reservations,
+    search: storage.search,
     sessionId,
     isStopping: options.isStopping ?? (() => false),
     serverInfo: () => Promise.reject(new Error('not asked here')),
@@ -150,7 +155,7 @@ export async function createWorld(
     leftovers,
     breakLeftovers: (error) => void (broken = error),
     async open() {
-      const input = { key: newKey(), title: 'Test', model: null, workspace: null };
+      const input = { key: newKey(), title: 'Test', model: null, workspace: null, approvalMode: null };
       const outcome = await services.workstreams.create(ada, input);
       if (outcome.type !== 'Accepted') throw new Error(outcome.message);
       return outcome.workstreamId;
@@ -160,8 +165,9 @@ export async function createWorld(
       if (loading.type !== 'loaded') throw new Error(loading.code);
       return loading.actor;
     },
-    send: (id, text, by = ada, key = newKey()) => services.messages.send(by, { key, workstreamId: id, text }),
-    stop: (id) => services.turns.stop(ada, { key: newKey(), workstreamId: id, turnId: null }),
+    send: (id, text, by = ada, key = newKey()) =>
+      services.messages.send(by, { key, workstreamId: id, text, delivery: 'QUEUE', turnId: null }),
+    stop: (id) => services.turns.stop(ada, { key: newKey(), workstreamId: id, turnId: null, force: false }),
     restart: (at = host) => createWorld({ ...options, clock, storage, host: at }),
   };
   return world;

@@ -8,8 +8,10 @@ import {
   isConversation,
   isSettled,
   openCycles,
+  openItems,
   type ApprovalCycle,
   type Entry,
+  type EntryOf,
   type Projection,
   type Turn,
 } from 'schema/projection';
@@ -126,7 +128,11 @@ export const laws: Laws = {
       const { turn } = before.projection;
       const current = turn && !isSettled(turn) ? turn.generation : null;
       if (input.stamp.epoch === before.epoch && input.stamp.generation === current) return;
-      nothingHappened(before, taken);
+      // Only that something is not an orphan any more, for it has ended, and only to its own owner.
+      const { orphans } = taken.state;
+      assert.ok(orphans.every((orphan) => before.orphans.includes(orphan)));
+      if (input.stamp.epoch !== before.epoch) assert.deepEqual(orphans, before.orphans);
+      nothingHappened({ ...before, orphans }, taken);
     },
   }),
 
@@ -142,9 +148,14 @@ export const laws: Laws = {
     };
   },
 
-  'a refusal changes nothing (D-11)': () => ({
+  'a refusal changes nothing but what is recorded under its key (D-11, D-60)': () => ({
     onStep: ({ before, step: taken }) => {
-      if (taken.reply?.type === 'refused') nothingHappened(before, taken);
+      if (taken.reply?.type !== 'refused') return;
+      const { batches, receipts } = taken.state;
+      assert.deepEqual(taken.state, { ...before, batches, receipts });
+      assert.deepEqual([taken.entries, taken.items, taken.effects], [[], [], []]);
+      assert.ok(taken.receipts.length === 0 || taken.reply.batch === batches);
+      assert.equal(batches - before.batches, taken.receipts.length);
     },
   }),
 
@@ -160,7 +171,7 @@ export const laws: Laws = {
             nothingHappened(before, taken);
             if (known.hash === input.key.inputHash) assert.deepEqual(taken.reply, known.reply);
             else assert.deepEqual(codeOf(taken.reply), 'KEY_REUSED');
-          } else if (taken.reply.type === 'accepted') {
+          } else if (taken.batch !== null) {
             answers.set(key, { hash: input.key.inputHash, reply: taken.reply });
             assert.equal(taken.receipts.length, 1);
           }
@@ -203,8 +214,60 @@ export const laws: Laws = {
     onStep: ({ step: { effects } }) => {
       for (const effect of effects) if (effect.type === 'callModel') wellPaired(effect.conversation);
     },
+    // Also what is not told any more was well paired, and is still there (I47).
     onEnd: (world) => wellPaired(world.journal.filter((e) => isConversation(e.kind))),
   }),
+
+  'the model is told what stands and nothing that was taken back, whoever loads it (D-59)': () => {
+    const check = (world: World): void => {
+      const told = standing(world.journal).filter((e) => isConversation(e.kind));
+      assert.deepEqual(world.state.conversation, told);
+      wellPairedOrOpen(told);
+    };
+    return {
+      onStep: ({ world, step: { entries, effects } }) => {
+        if (entries.length > 0) check(world);
+        for (const effect of effects)
+          if (effect.type === 'callModel') {
+            const gone = new Set(world.journal.map((e) => e.id));
+            for (const { id } of standing(world.journal)) gone.delete(id);
+            assert.ok(effect.conversation.every((e) => !gone.has(e.id)));
+          }
+      },
+      onCrash: check,
+    };
+  },
+
+  'nothing is taken back while a turn lives (D-59)': () => ({
+    onStep: ({ before, step: { entries } }) => {
+      let live = before.projection.turn !== null && !isSettled(before.projection.turn);
+      for (const entry of entries) {
+        if (entry.kind === 'TURN') live = !isSettled(entry.turn);
+        if (entry.kind === 'REWIND') assert.ok(!live, 'taken back from under a live turn');
+      }
+    },
+  }),
+
+  'what ends without being waited for ends under a new claim (D-66, I28)': () => {
+    let begun = new Map<string, number>();
+    return {
+      onStep: ({ before, timed: { input }, step: { entries, effects } }) => {
+        const event = heard(before, input);
+        if (event?.type === 'toolEnded') begun.delete(event.callId);
+        if (event?.type === 'modelEnded') begun.delete(event.messageId);
+        for (const { turn, generation } of turnEntries(entries)) {
+          if (!isSettled(turn)) continue;
+          for (const claim of begun.values()) assert.ok(generation > claim, 'the old claim may still write');
+          begun = new Map();
+        }
+        for (const effect of effects) {
+          if (effect.type === 'callModel') begun.set(effect.messageId, effect.stamp.generation ?? 0);
+          if (effect.type === 'runTool') begun.set(effect.call.callId, effect.stamp.generation ?? 0);
+        }
+      },
+      onCrash: () => begun.clear(),
+    };
+  },
 
   'no deed begins before the entries that explain it are durable (D-2, I36)': () => ({
     onStep: ({ world, step: { effects } }) => {
@@ -213,7 +276,7 @@ export const laws: Laws = {
           const last = effect.conversation.at(-1)?.revision ?? 0;
           assert.deepEqual(
             effect.conversation,
-            world.durable.filter((e) => isConversation(e.kind) && e.revision <= last),
+            standing(world.durable).filter((e) => isConversation(e.kind) && e.revision <= last),
           );
         }
         if (effect.type === 'runTool') {
@@ -298,35 +361,71 @@ export const laws: Laws = {
     };
   },
 
-  'what changes anything runs only after a person approved these very arguments (I40, I45)': () => {
-    const answered = new Set<string>();
-    const hashes = new Map<string, string>();
-    return {
-      onStep: ({ before, world, timed: { input }, step: { effects } }) => {
-        const event = heard(before, input);
-        if (event?.type === 'callsPrepared') {
-          for (const { callId, prepared } of event.calls) {
-            // The first answer under a claim is the one that counts.
-            const once = `${before.epoch} ${before.projection.generation} ${callId}`;
-            if (answered.has(once)) continue;
-            answered.add(once);
-            if (prepared.type === 'ready' && prepared.access !== 'READ')
-              hashes.set(callId, prepared.argumentsHash);
-            else hashes.delete(callId);
+  'only a decision decides: what a person is said to have decided he decided then, and no mode answers what was asked (I41)':
+    () => ({
+      onStep: ({ before, timed: { input }, step: { entries } }) => {
+        const asked = new Set(openItems(before.projection).map((item) => item.callId));
+        for (const entry of entries) {
+          if (entry.kind !== 'APPROVAL') continue;
+          for (const { callId, decision } of entry.cycle.items) {
+            const known = before.projection.cycles.flatMap((c) => c.items).find((i) => i.callId === callId);
+            if (!decision || known?.decision) continue;
+            assert.equal(decision.source === 'PERSON', asked.has(callId));
+            if (decision.source !== 'PERSON') continue;
+            assert.ok(input.type === 'command' && input.command.type === 'decide');
+            assert.deepEqual(
+              [callId, decision.verdict, decision.by],
+              [input.command.callId, input.command.verdict, input.by],
+            );
           }
         }
-        for (const effect of effects) {
-          if (effect.type !== 'runTool' || !hashes.has(effect.call.callId)) continue;
-          const item = world.durable
-            .flatMap((e) => (e.kind === 'APPROVAL' ? e.cycle.items : []))
-            .findLast((i) => i.callId === effect.call.callId);
-          assert.equal(item?.decision?.verdict, 'APPROVED');
-          assert.equal(item.argumentsHash, hashes.get(effect.call.callId));
-          assert.equal(effect.basis, item.basis);
-        }
       },
-    };
-  },
+    }),
+
+  'what changes anything runs only after these very arguments were approved: by a person, or by the mode of that time (I40, I45)':
+    () => {
+      const answered = new Set<string>();
+      const hashes = new Map<string, string>();
+      const executes = new Set<string>();
+      return {
+        onStep: ({ before, world, timed: { input }, step: { effects } }) => {
+          const event = heard(before, input);
+          if (event?.type === 'callsPrepared') {
+            for (const { callId, prepared } of event.calls) {
+              // The first answer under a claim is the one that counts.
+              const once = `${before.epoch} ${before.projection.generation} ${callId}`;
+              if (answered.has(once)) continue;
+              answered.add(once);
+              if (prepared.type === 'ready' && prepared.access !== 'READ')
+                hashes.set(callId, prepared.argumentsHash);
+              else hashes.delete(callId);
+              if (prepared.type === 'ready' && prepared.access === 'EXECUTE') executes.add(callId);
+              else executes.delete(callId);
+            }
+          }
+          for (const effect of effects) {
+            if (effect.type !== 'runTool' || !hashes.has(effect.call.callId)) continue;
+            const rows = world.durable.flatMap((e) =>
+              e.kind === 'APPROVAL' ? e.cycle.items.map((row) => ({ ...row, revision: e.revision })) : [],
+            );
+            const item = rows.findLast((i) => i.callId === effect.call.callId);
+            assert.ok(item?.decision?.verdict === 'APPROVED');
+            if (item.decision.source !== 'PERSON') {
+              const first = rows.find((i) => i.callId === item.callId && i.decision !== null);
+              const mode = world.durable.findLast(
+                (e): e is EntryOf<'CONFIGURATION'> =>
+                  e.kind === 'CONFIGURATION' && e.revision < (first?.revision ?? 0),
+              )?.configuration;
+              assert.equal(item.decision.source, mode?.approvalMode);
+              assert.deepEqual(item.decision.by, mode?.approvalModeBy);
+              if (executes.has(item.callId)) assert.equal(item.decision.source, 'TRUST_ALL');
+            }
+            assert.equal(item.argumentsHash, hashes.get(effect.call.callId));
+            assert.equal(effect.basis, item.basis);
+          }
+        },
+      };
+    },
 
   'no call is run twice, across crashes too (I37)': () => {
     const run = new Set<string>();
@@ -351,70 +450,99 @@ export const laws: Laws = {
     },
   }),
 
-  'every accepted message is in exactly one place: said or queued; a crash loses none that was durable (I21, D-63)':
+  'every accepted message is in exactly one place: queued, said, withdrawn or taken back; a crash loses none that was durable (I21, D-63)':
     () => {
       const accepted = new Map<string, number>();
+      const withdrawn = new Map<string, number>();
       const check = (world: World): void => {
-        const said = world.journal.flatMap((e) =>
-          e.kind === 'USER' && e.source === 'MESSAGE' ? marksIn(e.text) : [],
-        );
+        const said = standing(world.journal).flatMap((e) => (isMessage(e) ? marksIn(e.text) : []));
+        const ever = world.journal.flatMap((e) => (isMessage(e) ? marksIn(e.text) : []));
+        const takenBack = ever.filter((mark) => !said.includes(mark));
         const queued = world.state.projection.queue.items.flatMap((i) => marksIn(i.text));
-        assert.deepEqual([...said, ...queued].sort(), [...accepted.keys()].sort());
+        const places = [...said, ...takenBack, ...queued, ...withdrawn.keys()];
+        assert.deepEqual(places.sort(), [...accepted.keys()].sort());
       };
       return {
-        onStep: ({ world, timed: { input }, step: taken }) => {
-          if (
-            input.type === 'command' &&
-            input.command.type === 'send' &&
-            taken.reply?.type === 'accepted' &&
-            taken.batch !== null
-          )
-            for (const m of marksIn(input.command.text)) accepted.set(m, taken.state.projection.revision);
+        onStep: ({ before, world, timed: { input }, step: taken }) => {
+          if (input.type === 'command' && taken.reply?.type === 'accepted' && taken.batch !== null) {
+            const { command } = input;
+            const { revision } = taken.state.projection;
+            if ('text' in command) for (const mark of marksIn(command.text)) accepted.set(mark, revision);
+            // What an edit takes the place of is withdrawn.
+            if (command.type === 'withdrawQueued' || command.type === 'editQueued')
+              for (const { id, text } of before.projection.queue.items)
+                if (id === command.messageId) for (const mark of marksIn(text)) withdrawn.set(mark, revision);
+          }
           if (taken.entries.length > 0) check(world);
         },
         onCrash: (world) => {
-          for (const [m, revision] of accepted) if (revision > world.durable.length) accepted.delete(m);
+          for (const places of [accepted, withdrawn])
+            for (const [mark, revision] of places) if (revision > world.durable.length) places.delete(mark);
           check(world);
         },
       };
     },
 
-  'a message runs in a turn of its own author (D-12)': () => {
+  'a message runs in a turn of its own author, and so does what is said with a decision (D-12)': () => {
     const authors = new Map<string, string>();
     return {
-      onStep: ({ timed: { input } }) => {
-        if (input.type === 'command' && input.command.type === 'send')
+      onStep: ({ timed: { input }, step: { effects, state } }) => {
+        if (input.type === 'command' && 'text' in input.command)
           for (const m of marksIn(input.command.text)) authors.set(m, input.by.id);
+        // A retry says nothing of its own: whom the model answers is who wrote last.
+        for (const effect of effects)
+          if (effect.type === 'callModel')
+            assert.equal(
+              effect.conversation.findLast((e) => e.kind === 'USER')?.author.id,
+              state.projection.turn?.principal.id,
+            );
       },
       onEnd: (world) => {
         const principals = new Map<string, string>();
         for (const entry of world.journal) {
           if (entry.kind === 'TURN') principals.set(entry.turn.id, entry.turn.principal.id);
-          if (entry.kind !== 'USER' || entry.source !== 'MESSAGE') continue;
+          if (entry.kind !== 'USER') continue;
           const principal = principals.get(entry.turnId ?? '');
           assert.equal(entry.author.id, principal);
           // Also when several were joined into one.
-          for (const m of marksIn(entry.text)) assert.equal(authors.get(m), principal);
+          if (isMessage(entry)) for (const m of marksIn(entry.text)) assert.equal(authors.get(m), principal);
         }
       },
     };
   },
 
-  'messages are said in the order they were accepted (I22)': () => ({
-    onEnd: (world) => {
-      const order = world.journal
-        .flatMap((e) => (e.kind === 'USER' && e.source === 'MESSAGE' ? marksIn(e.text) : []))
-        .concat(world.state.projection.queue.items.flatMap((i) => marksIn(i.text)));
-      const accepted = world.journal.flatMap((e) =>
-        e.kind === 'QUEUE'
-          ? e.queue.items.flatMap((i) => marksIn(i.text))
-          : e.kind === 'USER'
-            ? marksIn(e.text)
-            : [],
-      );
-      assert.deepEqual(order, [...new Set(accepted)]);
-    },
-  }),
+  'messages are said in the order they were accepted, but for steers and what takes the place of another (I22)':
+    () => ({
+      onEnd: (world) => {
+        /** Messages by id, in the order they were accepted. */
+        const accepted: string[] = [];
+        const idOf = new Map<string, string>();
+        const said: string[] = [];
+        const know = (id: string, text: string): void => {
+          for (const mark of marksIn(text)) idOf.set(mark, idOf.get(mark) ?? id);
+          if (!accepted.includes(id)) accepted.push(id);
+        };
+        let edited = false;
+        for (const entry of world.journal) {
+          if (entry.kind === 'REWIND') edited = entry.reason === 'EDIT';
+          if (entry.kind === 'QUEUE') for (const { id, text } of entry.queue.items) know(id, text);
+          if (!isMessage(entry)) continue;
+          if (marksIn(entry.text).every((mark) => !idOf.has(mark))) know(entry.id, entry.text);
+          const overtakes = entry.source === 'STEER' || edited;
+          edited = false;
+          for (const mark of marksIn(entry.text)) {
+            const id = idOf.get(mark)!;
+            if (overtakes) accepted.splice(accepted.indexOf(id), 1);
+            else said.push(id);
+          }
+        }
+        const order = [...said, ...world.state.projection.queue.items.map((item) => item.id)];
+        assert.deepEqual(
+          order,
+          accepted.filter((id) => order.includes(id)),
+        );
+      },
+    }),
 
   'NONE is said of a call only if it never began or its tool said so; what never started is never UNKNOWN (D-9)':
     () => {
@@ -453,8 +581,11 @@ export const laws: Laws = {
             if (turn.outcome.type === 'CANCELED') {
               const unseen = [...tools].filter(([, of]) => of === turn.id).map(([id]) => id);
               assert.deepEqual([...turn.outcome.unconfirmed].sort(), unseen.sort());
-              const overdue = input.type === 'world' && input.event.type === 'stopOverdue';
-              if (!overdue) assert.equal(model, null, 'settled with the model still asked');
+              const forced =
+                input.type === 'world'
+                  ? input.event.type === 'stopOverdue'
+                  : input.type === 'command' && input.command.type === 'stop' && input.command.force;
+              if (!forced) assert.equal(model, null, 'settled with the model still asked');
             }
             model = null;
           }
@@ -477,10 +608,13 @@ export const laws: Laws = {
         assert.ok(queue.items.length <= 20);
         const ended = turnEntries(entries).find(({ turn }) => isSettled(turn))?.turn;
         if (!ended || before.projection.queue.items.length === 0) return;
-        const goesOn = ended.phase === 'COMPLETED' || before.projection.queue.items.some((i) => i.afterStop);
+        const completed = ended.phase === 'COMPLETED' && !before.projection.queue.held;
+        const goesOn = completed || before.projection.queue.items.some((i) => i.afterStop);
         const { turn } = state.projection;
         assert.equal(goesOn, turn !== null && !isSettled(turn));
         assert.equal(queue.held, !goesOn);
+        // Whatever was meant for that turn is meant for none.
+        assert.ok(queue.items.every((i) => i.delivery === 'QUEUE' && i.turnId === null));
       },
     }),
 
@@ -509,6 +643,18 @@ const turnEntries = (entries: readonly Entry[]): readonly Extract<Entry, { kind:
 const latestCycles = (entries: readonly Entry[]): readonly ApprovalCycle[] => [
   ...new Map(entries.flatMap((e) => (e.kind === 'APPROVAL' ? [[e.cycle.id, e.cycle]] : []))).values(),
 ];
+
+/** The entries that no later rewind took back. */
+const standing = (entries: readonly Entry[]): readonly Entry[] =>
+  entries.reduce<readonly Entry[]>(
+    (left, entry) =>
+      entry.kind === 'REWIND' ? left.filter((e) => e.revision <= entry.after) : [...left, entry],
+    [],
+  );
+
+/** What a person wrote, as against what came with a decision. */
+const isMessage = (entry: Entry): entry is EntryOf<'USER'> =>
+  entry.kind === 'USER' && entry.source !== 'FEEDBACK';
 
 const marksIn = (text: string): readonly string[] => text.match(/m\d+;/g) ?? [];
 
@@ -547,6 +693,12 @@ function nothingHappened(before: State, taken: Step): void {
 function allAnswered(conversation: readonly Entry[]): boolean {
   const answered = new Set(conversation.flatMap((e) => (e.kind === 'TOOL' ? [e.callId] : [])));
   return conversation.every((e) => e.kind !== 'ASSISTANT' || e.calls.every((c) => answered.has(c.callId)));
+}
+
+/** Only what was declared last may be unanswered. */
+function wellPairedOrOpen(conversation: readonly Entry[]): void {
+  const last = conversation.at(-1);
+  wellPaired(last?.kind === 'ASSISTANT' ? conversation.slice(0, -1) : conversation);
 }
 
 /** After an assistant message with calls come exactly their results, in order of the calls, and nothing between. */

@@ -5,7 +5,14 @@
  * A move that has nothing to act on does nothing, so that any sequence is a life, and a shorter one too (shrinking).
  */
 import fc from 'fast-check';
-import { isStopping, liveTurn, openItems, type Finish, type ToolEffect } from 'schema/projection';
+import {
+  isStopping,
+  liveTurn,
+  openItems,
+  type ApprovalMode,
+  type Finish,
+  type ToolEffect,
+} from 'schema/projection';
 import type { Command, CommandKey, Input, Stamp, World as Event } from '../../../src/core/inputs.ts';
 import {
   ann,
@@ -24,8 +31,26 @@ export type Move =
       readonly by: 'ann' | 'bob';
       readonly tail: string;
       readonly times: number;
+      readonly delivery: 'QUEUE' | 'STEER' | 'REJECT';
+      readonly guard: 'live' | 'stale';
     }
-  | { readonly do: 'stop'; readonly guard: 'any' | 'live' | 'stale' }
+  | {
+      readonly do: 'change';
+      readonly by: 'ann' | 'bob';
+      readonly pick: number;
+      /** Null: it is withdrawn. */
+      readonly tail: string | null;
+    }
+  | { readonly do: 'stop'; readonly guard: 'any' | 'live' | 'stale'; readonly force: boolean }
+  | {
+      readonly do: 'goBack';
+      readonly by: 'ann' | 'bob';
+      readonly how: 'rewind' | 'resend' | 'retry' | 'retryResult';
+      readonly pick: number;
+      readonly tail: string;
+      readonly guard: 'last' | 'stale';
+    }
+  | { readonly do: 'configure'; readonly by: 'ann' | 'bob'; readonly mode: ApprovalMode }
   | { readonly do: 'resumeQueue' }
   | {
       readonly do: 'decide';
@@ -66,7 +91,7 @@ const text = fc.oneof(
 );
 const pick = fc.nat(7);
 const who = fc.constantFrom('ann' as const, 'ann' as const, 'bob' as const);
-const kind = fc.constantFrom<PreparedKind>('read', 'read', 'write', 'write', 'invalid');
+const kind = fc.constantFrom<PreparedKind>('read', 'read', 'write', 'write', 'execute', 'invalid');
 const just = (name: Move['do']): fc.Arbitrary<Move> => fc.constant({ do: name } as Move);
 
 const decision = fc.record({
@@ -125,6 +150,36 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
       by: who,
       tail: text,
       times: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 21),
+      delivery: fc.constantFrom('QUEUE' as const, 'QUEUE' as const, 'STEER' as const, 'REJECT' as const),
+      guard: fc.constantFrom('live' as const, 'live' as const, 'live' as const, 'stale' as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('change' as const),
+      by: who,
+      pick,
+      tail: fc.option(text, { nil: null, freq: 2 }),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('goBack' as const),
+      by: who,
+      how: fc.constantFrom('rewind' as const, 'resend' as const, 'retry' as const, 'retryResult' as const),
+      pick,
+      tail: text,
+      guard: fc.constantFrom('last' as const, 'last' as const, 'last' as const, 'stale' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('configure' as const),
+      by: who,
+      mode: fc.constantFrom<ApprovalMode>('ASK', 'ASK', 'TRUST_WORKSPACE', 'TRUST_ALL'),
     }),
   },
   {
@@ -132,6 +187,7 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
     arbitrary: fc.record({
       do: fc.constant('stop' as const),
       guard: fc.constantFrom('any' as const, 'live' as const, 'live' as const, 'stale' as const),
+      force: fc.constantFrom(false, false, true),
     }),
   },
   { weight: 2, arbitrary: just('resumeQueue') },
@@ -229,10 +285,26 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
   switch (move.do) {
     case 'send':
       // Every message begins with a mark of its own, so that a law can find it again.
-      for (let i = 0; i < move.times; i += 1) w.send(`m${said.length};${move.tail}`, by);
+      for (let i = 0; i < move.times; i += 1) {
+        const marked = `m${said.length};${move.tail}`;
+        if (move.delivery !== 'STEER') w.send(marked, by, move.delivery);
+        else if (move.guard === 'stale') w.steer(marked, by, 'a turn long gone');
+        else w.steer(marked, by);
+      }
       return null;
+    case 'change': {
+      const message = at(w.state.projection.queue.items, move.pick);
+      if (!message) return null;
+      return move.tail === null
+        ? w.withdraw(message.id, by)
+        : w.edit(message.id, `m${said.length};${move.tail}`, by);
+    }
+    case 'goBack':
+      return goBack(w, move, by, `m${said.length};${move.tail}`);
+    case 'configure':
+      return w.configure(move.mode, by);
     case 'stop':
-      return w.stop(
+      return (move.force ? w.force : w.stop)(
         move.guard === 'any'
           ? null
           : move.guard === 'live'
@@ -337,6 +409,28 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
       if (current && (event.type === 'modelDelta' || event.type === 'toolOutput')) return null;
       return w.take(again);
     }
+  }
+}
+
+/** To one of the messages that were ever said, the latest ones first. */
+function goBack(
+  w: World,
+  { how, pick: back, guard }: Extract<Move, { readonly do: 'goBack' }>,
+  by: typeof ann,
+  text: string,
+): unknown {
+  const messages = w.journal.filter((e) => e.kind === 'USER');
+  const messageId = messages[messages.length - 1 - (back % Math.max(1, messages.length))]?.id ?? 'none';
+  const seen = guard === 'stale' ? ['a turn long gone'] : [];
+  switch (how) {
+    case 'rewind':
+      return w.rewind(messageId, by, ...seen);
+    case 'resend':
+      return w.resend(messageId, text, by, ...seen);
+    case 'retry':
+      return w.retry('MESSAGE', by, ...seen);
+    case 'retryResult':
+      return w.retry('LAST_RESULT', by, ...seen);
   }
 }
 

@@ -54,6 +54,7 @@ export const canonical: Readonly<Record<Situation, () => World>> = {
   CLOSED: resting,
   IDLE: () => then(asking(), (w) => w.answer({ text: 'hi' })),
   ERROR: () => then(asking(), (w) => w.fail({ retryable: false })),
+  ORPHANED: () => then(asking(), (w) => w.force()),
   ADMITTED: admitted,
   ASKING: asking,
   BACKOFF: () => then(asking(), (w) => w.fail()),
@@ -94,6 +95,8 @@ export function situationOf(state: State): Situation {
       if (isStopping(projection)) return 'STOPPING_CALLS';
       if (Object.values(progress).some((p) => p.type === 'preparing')) return 'PREPARING';
       return held.some(({ deed }) => deed.type === 'runTool') ? 'STARTING' : 'WORKING';
+    case 'IDLE':
+      return state.orphans.length > 0 ? 'ORPHANED' : 'IDLE';
     default:
       return shows;
   }
@@ -135,27 +138,43 @@ function inputOf(event: TableEvent, state: State, w: World): Input {
       key: { scope: 'ann/w1', key: 'a key of its own', inputHash: event },
       command: commands[event](w),
     };
-  const turn = liveTurn(state.projection) ?? state.projection.turn;
-  const stamp = { epoch: state.epoch, generation: turn?.generation ?? 1 };
-  if (event === 'oldClaim')
-    return {
-      type: 'world',
-      stamp: { ...stamp, generation: stamp.generation - 1 },
-      event: reports.modelAnswered(w),
-    };
+  // Reports come under the claim of the last deed, which is that of the live turn, or of what a forced one left behind.
+  const stamp = w.effects.findLast((e) => 'stamp' in e)?.stamp ?? { epoch: state.epoch, generation: 1 };
+  if (event === 'oldClaim') {
+    const old =
+      situationOf(state) === 'ORPHANED'
+        ? { ...stamp, epoch: stamp.epoch - 1 }
+        : { ...stamp, generation: (stamp.generation ?? 1) - 1 };
+    return { type: 'world', stamp: old, event: reports.modelAnswered(w) };
+  }
   return { type: 'world', stamp, event: reports[event](w) };
 }
 
 const commands: Readonly<Record<CommandEvent, (w: World) => Command>> = {
-  send: () => ({ type: 'send', text: 'more' }),
-  stop: (w) => ({ type: 'stop', turnId: liveTurn(w.state.projection)?.id ?? null }),
-  stopOther: () => ({ type: 'stop', turnId: 'another' }),
+  send: () => ({ type: 'send', text: 'more', delivery: 'QUEUE', turnId: null }),
+  sendOrReject: () => ({ type: 'send', text: 'more', delivery: 'REJECT', turnId: null }),
+  steer: (w) => ({ type: 'send', text: 'rather', delivery: 'STEER', turnId: turnId(w) }),
+  steerOther: () => ({ type: 'send', text: 'rather', delivery: 'STEER', turnId: 'another' }),
+  editQueued: () => ({ type: 'editQueued', messageId: 'none', text: 'more' }),
+  withdrawQueued: () => ({ type: 'withdrawQueued', messageId: 'none' }),
+  stop: (w) => ({ type: 'stop', turnId: liveTurn(w.state.projection)?.id ?? null, force: false }),
+  stopOther: () => ({ type: 'stop', turnId: 'another', force: false }),
+  force: (w) => ({ type: 'stop', turnId: liveTurn(w.state.projection)?.id ?? null, force: true }),
+  rewind: (w) => ({ type: 'rewind', messageId: messageId(w), turnId: turnId(w) }),
+  rewindOther: (w) => ({ type: 'rewind', messageId: messageId(w), turnId: 'another' }),
+  resend: (w) => ({ type: 'resend', messageId: messageId(w), turnId: turnId(w), text: 'rather' }),
+  retry: (w) => ({ type: 'retry', turnId: turnId(w), from: 'MESSAGE' }),
   approveLast: (w) => decision(w, 'APPROVED'),
   denyLast: (w) => decision(w, 'DENIED'),
   decideChanged: (w) => ({ ...decision(w, 'APPROVED'), argumentsHash: 'other arguments' }),
   decideOther: (w) => ({ ...decision(w, 'APPROVED'), cycleId: 'another' }),
   resumeQueue: () => ({ type: 'resumeQueue' }),
+  configure: () => ({ type: 'configure', approvalMode: 'TRUST_ALL' }),
 };
+
+/** The last turn that was seen. */
+const turnId = (w: World): string | null => w.state.projection.turn?.id ?? null;
+const messageId = (w: World): string => w.journal.find((e) => e.kind === 'USER')?.id ?? 'none';
 
 const isCommand = (event: TableEvent): event is CommandEvent => event in commands;
 

@@ -11,8 +11,10 @@ import {
   applyEntries,
   applyItem,
   emptyProjection,
+  liveTurn,
   openItems,
   viewOf,
+  type ApprovalMode,
   type Author,
   type Entry,
   type EntryBody,
@@ -56,8 +58,8 @@ export interface Watcher {
   readonly onEnd?: (world: World) => void;
 }
 
-/** What a tool is said to be going to do: only look, change something, or nothing because it cannot be understood. */
-export type PreparedKind = 'read' | 'write' | 'invalid';
+/** What a tool is said to be going to do: only look, change files, do anything, or nothing as it is not understood. */
+export type PreparedKind = 'read' | 'write' | 'execute' | 'invalid';
 
 export interface World {
   readonly state: State;
@@ -83,8 +85,18 @@ export interface World {
   readonly tell: (stamp: Stamp, event: Event) => Step;
   readonly command: (by: Author, command: Command, key?: Partial<CommandKey>) => Step;
 
-  readonly send: (text: string, by?: Author) => Step;
+  readonly send: (text: string, by?: Author, delivery?: 'QUEUE' | 'REJECT') => Step;
+  /** Sent to steer the live turn, or the one named. */
+  readonly steer: (text: string, by?: Author, turnId?: string) => Step;
+  readonly edit: (messageId: string, text: string, by?: Author) => Step;
+  readonly withdraw: (messageId: string, by?: Author) => Step;
   readonly stop: (turnId?: string | null) => Step;
+  readonly force: (turnId?: string | null) => Step;
+  /** These three by somebody who has seen the last turn, or says which one he saw. */
+  readonly rewind: (messageId: string, by?: Author, turnId?: string | null) => Step;
+  readonly resend: (messageId: string, text: string, by?: Author, turnId?: string | null) => Step;
+  readonly retry: (from?: 'MESSAGE' | 'LAST_RESULT', by?: Author, turnId?: string | null) => Step;
+  readonly configure: (approvalMode: ApprovalMode | null, by?: Author) => Step;
   readonly resumeQueue: () => Step;
   /** Decides the first open item, or the one of `callId`. */
   readonly decide: (
@@ -274,6 +286,8 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       ...given,
     });
 
+  const lastTurnId = (): string | null => state.projection.turn?.id ?? null;
+
   const world: World = {
     get state() {
       return state;
@@ -315,8 +329,20 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     take,
     tell,
     command,
-    send: (text, by = ann) => command(by, { type: 'send', text }),
-    stop: (turnId = null) => command(ann, { type: 'stop', turnId }),
+    send: (text, by = ann, delivery = 'QUEUE') => command(by, { type: 'send', text, delivery, turnId: null }),
+    steer: (text, by = ann, turnId = liveTurn(state.projection)?.id ?? 'none') =>
+      command(by, { type: 'send', text, delivery: 'STEER', turnId }),
+    edit: (messageId, text, by = ann) => command(by, { type: 'editQueued', messageId, text }),
+    withdraw: (messageId, by = ann) => command(by, { type: 'withdrawQueued', messageId }),
+    stop: (turnId = null) => command(ann, { type: 'stop', turnId, force: false }),
+    force: (turnId = null) => command(ann, { type: 'stop', turnId, force: true }),
+    rewind: (messageId, by = ann, turnId = lastTurnId()) =>
+      command(by, { type: 'rewind', messageId, turnId }),
+    resend: (messageId, text, by = ann, turnId = lastTurnId()) =>
+      command(by, { type: 'resend', messageId, text, turnId }),
+    retry: (from = 'MESSAGE', by = ann, turnId = lastTurnId()) =>
+      command(by, { type: 'retry', from, turnId }),
+    configure: (approvalMode, by = ann) => command(by, { type: 'configure', approvalMode }),
     resumeQueue: () => command(ann, { type: 'resumeQueue' }),
     decide(verdict, { callId, feedback, by = ann, hash } = {}) {
       const item = must(
@@ -414,11 +440,13 @@ export const retryable: ModelFault = {
   retryAfterMs: null,
 };
 
+const accessOf = { read: 'READ', write: 'WRITE', execute: 'EXECUTE' } as const;
+
 export function prepared(kind: PreparedKind, callId: string): PreparedCall {
   if (kind === 'invalid') return { type: 'invalid', message: 'There is no such tool.' };
   return {
     type: 'ready',
-    access: kind === 'read' ? 'READ' : 'WRITE',
+    access: accessOf[kind],
     argumentsHash: `hash-${callId}`,
     preview: { kind: 'TEXT', title: callId, body: '' },
     basis: `basis-${callId}`,
@@ -430,7 +458,13 @@ function opening(): readonly Entry[] {
   return [
     place(1, {
       kind: 'CONFIGURATION',
-      configuration: { title: 'Test', model: 'test', workspace: '/workspace' },
+      configuration: {
+        title: 'Test',
+        model: 'test',
+        workspace: '/workspace',
+        approvalMode: 'ASK',
+        approvalModeBy: ann,
+      },
     }),
     place(2, { kind: 'LIFECYCLE', lifecycle: 'OPEN' }),
   ];

@@ -1,7 +1,14 @@
 /** Owns: the journal table: one row per accepted entry, never changed (D-55). */
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, p, Type } from '@mikro-orm/core';
 import type { EntryKind } from 'schema/projection';
 import { WorkstreamRow } from './workstream.ts';
+
+/** A tsvector as its text. (The ORM's own type would have PostgreSQL make words of it.) */
+class TsVector extends Type<string, string> {
+  override getColumnType(): string {
+    return 'tsvector';
+  }
+}
 
 const schema = defineEntity({
   name: 'EntryRow',
@@ -20,12 +27,18 @@ const schema = defineEntity({
     /** The entry's own fields, without its place and kind. */
     payload: p.json().$type<Readonly<Record<string, unknown>>>(),
     at: p.datetime(3),
+    /** Its words (`search-vector.ts`); null when it has none. Read by nobody but the index. */
+    search: p.type(TsVector).nullable().lazy(),
   },
   uniques: [
     { name: 'entry_id_unique', properties: ['id'] },
     { name: 'entry_commit_key_unique', properties: ['workstream', 'commitKey'] },
   ],
   indexes: [
+    {
+      name: 'entry_search',
+      expression: `create index "entry_search" on "entry" using gin ("search")`,
+    },
     { name: 'entry_epoch', properties: ['workstream', 'epoch', 'revision'] },
     {
       name: 'entry_conversation',

@@ -1,5 +1,6 @@
-/** Owns: the table of messages that wait for the live turn to end, a projection of QUEUE entries (D-63). */
+/** Owns: the table of messages that wait for the live turn to end, or for its calls under way, a projection of QUEUE entries (D-63). */
 import { defineEntity, p } from '@mikro-orm/core';
+import type { QueuedMessage } from 'schema/projection';
 import { WorkstreamRow } from './workstream.ts';
 
 const schema = defineEntity({
@@ -13,6 +14,9 @@ const schema = defineEntity({
     text: p.text(),
     authorId: p.text(),
     authorName: p.text(),
+    delivery: p.text().$type<QueuedMessage['delivery']>().default('QUEUE'),
+    /** The turn a STEER is meant for. */
+    turnId: p.text().nullable(),
     afterStop: p.boolean(),
     at: p.datetime(3),
   },

@@ -1,0 +1,130 @@
+/** Owns: entries, and pages of them, as this client reads it. */
+import { graphql } from '../graphql.ts';
+import {
+  authorFields,
+  callFields,
+  configurationFields,
+  cycleFields,
+  queueFields,
+  turnFields,
+} from './values.ts';
+
+export const entryFields = graphql(
+  `
+    fragment EntryFields on Entry {
+      __typename
+      entryId
+      revision
+      epoch
+      generation
+      lane
+      turnId
+      at
+      ... on UserEntry {
+        text
+        source
+        author {
+          ...AuthorFields
+        }
+      }
+      ... on AssistantEntry {
+        text
+        reasoning
+        finish
+        model
+        discarded
+        calls {
+          ...CallFields
+        }
+        usage {
+          inputTokens
+          outputTokens
+        }
+      }
+      ... on ToolEntry {
+        callId
+        name
+        outcome
+        effect
+        content
+      }
+      ... on SystemEntry {
+        text
+        source
+      }
+      ... on CancellationEntry {
+        text
+        reasoning
+        reason
+      }
+      ... on LifecycleEntry {
+        lifecycle
+      }
+      ... on ConfigurationEntry {
+        configuration {
+          ...ConfigurationFields
+        }
+      }
+      ... on TurnEntry {
+        turn {
+          ...TurnFields
+        }
+      }
+      ... on ToolStartedEntry {
+        callId
+        name
+      }
+      ... on ToolSettledEntry {
+        callId
+        name
+        result {
+          outcome
+          effect
+          content
+        }
+      }
+      ... on ApprovalEntry {
+        cycle {
+          ...CycleFields
+        }
+      }
+      ... on QueueEntry {
+        queue {
+          ...QueueFields
+        }
+      }
+      ... on RewindEntry {
+        after
+        reason
+        by {
+          ...AuthorFields
+        }
+      }
+      ... on RecoveryEntry {
+        reason
+        message
+      }
+    }
+  `,
+  [authorFields, callFields, configurationFields, turnFields, cycleFields, queueFields],
+);
+
+export const historyFields = graphql(
+  `
+    fragment HistoryFields on HistoryConnection {
+      durableThrough
+      edges {
+        node {
+          ...EntryFields
+        }
+      }
+      pageInfo {
+        hasPreviousPage
+        startCursor
+        hasNextPage
+        endCursor
+      }
+    }
+  `,
+  [entryFields],
+);

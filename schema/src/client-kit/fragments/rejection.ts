@@ -1,0 +1,51 @@
+/** Owns: how a command is refused, and how things stood then, as this client reads it. */
+import { graphql } from '../graphql.ts';
+import { authorFields } from './values.ts';
+
+export const rejectionFields = graphql(
+  `
+    fragment RejectionFields on Rejection {
+      code
+      message
+      retryable
+      ... on InvalidInput {
+        field
+      }
+      ... on QueueFull {
+        capacity
+      }
+      ... on StaleTurn {
+        currentTurnId
+      }
+      ... on Busy {
+        currentTurnId
+      }
+      ... on NotYours {
+        author {
+          ...AuthorFields
+        }
+      }
+      ... on MessageNotQueued {
+        queuedMessageIds
+      }
+      ... on ApprovalGone {
+        currentCycleIds
+      }
+      ... on AlreadyDecided {
+        decision {
+          verdict
+          source
+          feedback
+          at
+          by {
+            ...AuthorFields
+          }
+        }
+      }
+      ... on ArgumentsChanged {
+        currentHash
+      }
+    }
+  `,
+  [authorFields],
+);

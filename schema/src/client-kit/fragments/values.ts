@@ -1,0 +1,120 @@
+/** Owns: the values that entries and projections are made of, as this client reads it. */
+import { graphql } from '../graphql.ts';
+
+export const authorFields = graphql(`
+  fragment AuthorFields on Author {
+    id
+    name
+  }
+`);
+
+export const turnFields = graphql(
+  `
+    fragment TurnFields on Turn {
+      id
+      kind
+      phase
+      generation
+      principal {
+        ...AuthorFields
+      }
+      outcome {
+        type
+        reason
+        message
+        unconfirmed
+      }
+      recoveries
+      startedAt
+      settledAt
+    }
+  `,
+  [authorFields],
+);
+
+export const cycleFields = graphql(
+  `
+    fragment CycleFields on ApprovalCycle {
+      id
+      kind
+      turnId
+      status
+      openedAt
+      closedAt
+      items {
+        callId
+        name
+        arguments
+        argumentsHash
+        basis
+        preview {
+          kind
+          title
+          body
+        }
+        decision {
+          verdict
+          source
+          feedback
+          at
+          by {
+            ...AuthorFields
+          }
+        }
+      }
+    }
+  `,
+  [authorFields],
+);
+
+export const queueFields = graphql(
+  `
+    fragment QueueFields on Queue {
+      held
+      items {
+        id
+        text
+        delivery
+        turnId
+        afterStop
+        at
+        author {
+          ...AuthorFields
+        }
+      }
+    }
+  `,
+  [authorFields],
+);
+
+export const callFields = graphql(`
+  fragment CallFields on Call {
+    callId
+    providerId
+    name
+    arguments
+  }
+`);
+
+export const configurationFields = graphql(
+  `
+    fragment ConfigurationFields on Configuration {
+      title
+      model
+      workspace
+      approvalMode
+      approvalModeBy {
+        ...AuthorFields
+      }
+    }
+  `,
+  [authorFields],
+);
+
+export const persistenceFields = graphql(`
+  fragment PersistenceFields on Persistence {
+    status
+    message
+    nextAttemptAt
+  }
+`);

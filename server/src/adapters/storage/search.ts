@@ -1,0 +1,117 @@
+/**
+ * Owns: finding entries by their words: the index of words first, then the rows of one page, then what is shown of them.
+ *
+ * Invariants: a search cannot keep the others from the database, however many match: it is cut off after two seconds,
+ * and three run at a time. Making snippets lets the rest of the process go on between two entries.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { emptyProjection, isSuperseded, type Span } from 'schema/projection';
+import { snippetOf, type SearchQuery } from '../../core/journal/search-query.ts';
+import { searchText } from '../../core/journal/search-text.ts';
+import type { FoundEntry, Search, SearchAnswer, SearchPlace } from '../../ports/search.ts';
+import { EntryRow } from './entities/entry.ts';
+import { available } from './faults.ts';
+import type { Orm } from './orm.ts';
+import { entryOf } from './rows.ts';
+import { searchCondition } from './search-vector.ts';
+
+const timeLimitMs = 2_000;
+const atOnce = 3;
+/** What PostgreSQL says when it has cut a statement off. */
+const canceled = '57014';
+
+type Range = Parameters<Search['find']>[1];
+
+interface Match {
+  readonly id: string;
+  readonly title: string;
+  readonly superseded: readonly Span[] | null;
+}
+
+export function createSearch(orm: Orm): Search {
+  const inTurn = limited(atOnce);
+  return {
+    find: (query, range) =>
+      available(() =>
+        inTurn(async (): Promise<SearchAnswer> => {
+          try {
+            return await found(orm, query, range);
+          } catch (error) {
+            if ((error as { code?: unknown }).code === canceled) return { type: 'tooBroad' };
+            throw error;
+          }
+        }),
+      ),
+  };
+}
+
+async function found(orm: Orm, query: SearchQuery, range: Range): Promise<SearchAnswer> {
+  const { matches, rows } = await orm.em.fork().transactional(async (em) => {
+    await em.execute(`set local statement_timeout = ${timeLimitMs}`);
+    const { sql, values } = statement(query, range);
+    const matches = await em.execute<Match[]>(sql, values);
+    const ids = matches.slice(0, range.first).map((match) => match.id);
+    const rows = await em.find(EntryRow, { id: { $in: ids } }, { disableIdentityMap: true });
+    return { matches, rows };
+  });
+  const rowById = new Map(rows.map((row) => [row.id, row]));
+  const items: FoundEntry[] = [];
+  for (const { id, title, superseded } of matches.slice(0, range.first)) {
+    const row = rowById.get(id);
+    if (!row) continue;
+    const entry = entryOf(row);
+    await setImmediate();
+    items.push({
+      workstreamId: row.workstream,
+      title,
+      entry,
+      superseded: isSuperseded({ ...emptyProjection, superseded: superseded ?? [] }, entry.revision),
+      snippet: snippetOf(searchText(entry) ?? '', query),
+    });
+  }
+  return { type: 'found', items, hasNext: matches.length > range.first };
+}
+
+/** Which entries are on the page, in order, and one more when there is one. */
+export function statement(
+  query: SearchQuery,
+  { workstreamId, first, after }: Range,
+): { readonly sql: string; readonly values: readonly unknown[] } {
+  const within = workstreamId === null ? '' : 'and e.workstream_id = ?';
+  const beyond = after === null ? '' : 'and (e.at, e.workstream_id, e.revision) < (?::timestamptz, ?, ?)';
+  return {
+    sql: `select e.id, w.title, w.projection -> 'superseded' as superseded
+          from entry e join workstream w on w.id = e.workstream_id
+          where e.search @@ ?::tsquery and w.lifecycle <> 'CREATING' ${within} ${beyond}
+          order by e.at desc, e.workstream_id desc, e.revision desc limit ?`,
+    values: [
+      searchCondition(query),
+      ...(workstreamId === null ? [] : [workstreamId]),
+      ...(after === null ? [] : placeValues(after)),
+      first + 1,
+    ],
+  };
+}
+
+const placeValues = ({ at, workstreamId, revision }: SearchPlace): readonly unknown[] => [
+  at,
+  workstreamId,
+  revision,
+];
+
+/** Runs what it is given, at most `count` at a time; the others wait, first come, first served. */
+function limited(count: number) {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}

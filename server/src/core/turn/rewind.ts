@@ -1,0 +1,95 @@
+/**
+ * Owns: going back in the conversation (D-59). What is taken back is superseded, never deleted, and the world is not
+ * changed back: files stay as the calls left them.
+ *
+ * Invariants: nothing is superseded while a turn lives; a message typed by A is asked again by A only (D-12); a cut
+ * never parts a declared call from its TOOL entry, because it lies before a message or behind a result (I38).
+ */
+import { liveTurn, type Author, type Entry, type EntryOf } from 'schema/projection';
+import type { Command } from '../inputs.ts';
+import { refuse, type Acceptance, type CoreRefusal } from '../refusals.ts';
+import { admit, mint, type StepDraft } from '../step-draft.ts';
+import type { State } from '../workstream/state.ts';
+import { startTurn, startTurnAgain } from './start.ts';
+
+type Of<T extends Command['type']> = Extract<Command, { readonly type: T }>;
+type Said = EntryOf<'USER'>;
+export type Rewound = CoreRefusal | { readonly draft: StepDraft; readonly acceptance: Acceptance };
+
+/** Takes back a message and all that came after it. */
+export function rewind(draft: StepDraft, by: Author, command: Of<'rewind'>): Rewound {
+  const found = messageToCut(draft.state, command.turnId, command.messageId);
+  if (found.type === 'Rejected') return found;
+  const { said } = found;
+  const { text } = said;
+  const superseded = draft.state.conversation.filter((e) => e.revision >= said.revision).length;
+  const cut = admit(draft, { kind: 'REWIND', after: said.revision - 1, reason: 'REWIND', by });
+  const { revision } = cut.state.projection;
+  return { draft: cut, acceptance: { type: 'Accepted', revision, text, superseded } };
+}
+
+/** Says something else in the place of a message. */
+export function resend(draft: StepDraft, by: Author, command: Of<'resend'>): Rewound {
+  const found = messageToCut(draft.state, command.turnId, command.messageId);
+  if (found.type === 'Rejected') return found;
+  const { said } = found;
+  const cut = admit(draft, { kind: 'REWIND', after: said.revision - 1, reason: 'EDIT', by });
+  const [d, messageId] = mint(cut);
+  return started(startTurn(d, by, command.text, messageId), messageId);
+}
+
+/**
+ * Asks the model again. MESSAGE: about the last message, as if nothing had been answered. LAST_RESULT: keeps what the
+ * turn did, and asks for another answer to that.
+ */
+export function retry(draft: StepDraft, by: Author, command: Of<'retry'>): Rewound {
+  const refusal = cannotCut(draft.state, command.turnId);
+  if (refusal) return refusal;
+  const { conversation } = draft.state;
+  const said = conversation.findLast(isSaid);
+  const kept = command.from === 'MESSAGE' ? said : conversation.findLast(isGround);
+  if (!said || !kept) return refuse({ code: 'MESSAGE_NOT_FOUND' });
+  if (said.author.id !== by.id) return refuse({ code: 'NOT_YOURS', author: said.author });
+  const cut = admit(draft, { kind: 'REWIND', after: kept.revision, reason: 'RETRY', by });
+  return started(startTurnAgain(cut, by), said.id);
+}
+
+function messageToCut(
+  state: State,
+  turnId: string | null,
+  messageId: string,
+): CoreRefusal | { readonly type: 'said'; readonly said: Said } {
+  const refusal = cannotCut(state, turnId);
+  if (refusal) return refusal;
+  const said = state.conversation.find((entry) => entry.id === messageId);
+  return said && isSaid(said) ? { type: 'said', said } : refuse({ code: 'MESSAGE_NOT_FOUND' });
+}
+
+/** Who wants to cut has seen all there is, and nothing is under way. */
+function cannotCut(state: State, turnId: string | null): CoreRefusal | null {
+  const live = liveTurn(state.projection);
+  if (live) return refuse({ code: 'BUSY', currentTurnId: live.id });
+  const last = state.projection.turn?.id ?? null;
+  return last === turnId ? null : refuse({ code: 'STALE_TURN', currentTurnId: last });
+}
+
+/** What a person wrote, as against what came with a decision. */
+const isSaid = (entry: Entry): entry is Said => entry.kind === 'USER' && entry.source !== 'FEEDBACK';
+
+/** What an answer can be asked for. */
+const isGround = (entry: Entry): boolean =>
+  entry.kind === 'USER' || entry.kind === 'TOOL' || entry.kind === 'SYSTEM';
+
+function started(draft: StepDraft, messageId: string): Rewound {
+  const { projection } = draft.state;
+  return {
+    draft,
+    acceptance: {
+      type: 'Accepted',
+      disposition: 'STARTED',
+      messageId,
+      turnId: liveTurn(projection)?.id ?? null,
+      revision: projection.revision,
+    },
+  };
+}
