@@ -89,6 +89,7 @@ it('says what the database refuses, and takes it away only when told twice, with
   await dialog.getByRole('button', { name: /^Discard (?:one entry|\d+ entries)$/ }).click();
   await sees(page.getByText(/that the database refused to store (?:was|were) discarded by/));
   await misses(page.getByRole('alert').filter({ hasText: 'Cannot be saved' }));
+  await expect.poll(() => hasFocus(message(page))).toBe(true);
   // The server never had the message safe, so the page sends it again by itself (D-61).
   await reads(answers(page).nth(1), 'Goes on.');
   await inState(page, 'Idle');

@@ -5,6 +5,7 @@
  * Invariants: nothing of the product is used here, not even its fold: an audit that shared the code could only agree.
  * An audit looks at what is committed, at any moment; it needs no end of a turn. PostgreSQL 15 or newer.
  */
+import pg from 'pg';
 
 export interface Audit {
   /** What holds, with the rule it comes from. */
@@ -25,6 +26,19 @@ export async function audit(query: Query): Promise<readonly string[]> {
       wrong.push(`${says} ${workstream ?? 'No workstream'}: ${detail}`);
     }
   return wrong;
+}
+
+/** The same, of the database at this URL. */
+export async function auditAt(url: string): Promise<readonly string[]> {
+  const client = new pg.Client(url);
+  // It may be that its server is killed meanwhile; the query says so too.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await audit(async (sql) => (await client.query<Record<string, unknown>>(sql)).rows);
+  } finally {
+    await client.end();
+  }
 }
 
 // ---- what the payloads say ----
