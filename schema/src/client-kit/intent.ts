@@ -79,7 +79,6 @@ const passes: Readonly<Record<RejectionCode, boolean>> = {
   OWNER_LOST: true,
   SHUTTING_DOWN: true,
   STORAGE_UNAVAILABLE: true,
-  DISCARDED: true,
   WORKSTREAM_NOT_FOUND: false,
   INVALID_INPUT: false,
   KEY_REUSED: false,
@@ -95,6 +94,8 @@ const passes: Readonly<Record<RejectionCode, boolean>> = {
   ARGUMENTS_CHANGED: false,
   QUARANTINED: false,
   UNSAVED_CONFLICT: false,
+  // Somebody wanted to be rid of it, and the database may refuse it again.
+  DISCARDED: false,
   NOTHING_TO_DISCARD: false,
   TOKEN_NOT_FOUND: false,
 };

@@ -96,6 +96,7 @@ const toAPerson: readonly (readonly [Refusal<SendMessageOutcome>, Facts])[] = [
   [{ ...said, code: 'WORKSTREAM_CLOSED' }, {}],
   [{ ...said, code: 'QUARANTINED' }, {}],
   [{ ...said, code: 'UNSAVED_CONFLICT' }, {}],
+  [{ ...said, code: 'DISCARDED' }, {}],
 ];
 it.each(toAPerson)(
   'D-11 $0.code is for a person to decide: said at once, with the facts',
@@ -107,13 +108,7 @@ it.each(toAPerson)(
   },
 );
 
-const passing = [
-  'OWNER_ELSEWHERE',
-  'OWNER_LOST',
-  'SHUTTING_DOWN',
-  'STORAGE_UNAVAILABLE',
-  'DISCARDED',
-] as const;
+const passing = ['OWNER_ELSEWHERE', 'OWNER_LOST', 'SHUTTING_DOWN', 'STORAGE_UNAVAILABLE'] as const;
 it.each(passing)('D-60 %s passes by itself: the same key again', async (code) => {
   const { intent, received, pace } = server({ ...said, code }, accepted('DURABLE'));
   expect(await intent.run()).toMatchObject({ type: 'Accepted' });

@@ -46,7 +46,7 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   UNSAVED_CONFLICT: () =>
     'The database refused to store what this workstream did last, so it takes no more commands. Discard what could not be stored, then try again.',
   DISCARDED: () =>
-    'Somebody discarded what could not be stored, and this with it, before it was stored. Try again with the same key.',
+    'Somebody discarded what could not be stored, and this with it. Send it again if it is still wanted.',
   NOTHING_TO_DISCARD: () => 'Nothing was refused by the database, so there is nothing to discard. Go on.',
 };
 
