@@ -23,7 +23,12 @@ export default function setup(): void {
 function buildClient(): void {
   const made = statSync(join(root, built), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (!existsSync(join(root, 'client/vite.config.ts')) || newest(sources) <= made) return;
-  execFileSync('vite', ['build', '--logLevel', 'warn'], { cwd: join(root, 'client'), stdio: 'inherit' });
+  execFileSync('vite', ['build', '--logLevel', 'warn'], {
+    cwd: join(root, 'client'),
+    // As people get it. The test runner's NODE_ENV would build Svelte for development, which keeps all it ever drew.
+    env: { ...process.env, NODE_ENV: 'production' },
+    stdio: 'inherit',
+  });
 }
 
 /** When the youngest of these files, or of those in these folders, was written. */

@@ -1,7 +1,8 @@
 /**
  * Owns: the command line of the deterministic simulation (`server/test/simulation`).
  *
- *   pnpm sim [--runs N] [--seed S]     N lives from seed S on
+ *   pnpm sim [--runs N] [--seed S]     N lives from seed S on; over 500 of them are spread over the cores (--jobs J)
+ *   pnpm sim --runs 100000 --minutes M begins no more lives after M minutes, and says how many there were
  *   pnpm sim --everywhere              each of them again, losing its process at every commit, claim and effect
  *   pnpm sim --guards                  each guard switched off in turn: some law must fail
  *   pnpm sim --without G               without guard G of that list, to see what happens
@@ -21,6 +22,9 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
     seed: { type: 'string', default: '1' },
+    /** Processes that live at once; as many as there are cores, unless this says otherwise. */
+    jobs: { type: 'string' },
+    minutes: { type: 'string' },
     everywhere: { type: 'boolean', default: false },
     guards: { type: 'boolean', default: false },
     without: { type: 'string' },
@@ -32,13 +36,26 @@ const { values } = parseArgs({
 });
 const runs = count('runs', values.runs);
 const seed = count('seed', values.seed);
+/** Lives of one process, when there are several. */
+const share = 500;
+const jobs = values.jobs === undefined ? availableParallelism() : count('jobs', values.jobs);
+const minutes = values.minutes === undefined ? Infinity : count('minutes', values.minutes);
 /** Real time for making the path of a failure shorter, milliseconds. */
 const shrinkMs = 30_000;
 
 const guard = values.without === undefined ? null : guardOf(count('without', values.without));
 if (guard) loadChanged([...(guard.hazard ?? []), ...(values.hazard ? [] : guard.without)]);
 const ignored = guard?.beyond ?? [];
-exit(values.guards ? await tryGuards() : values.brief ? await failOnce() : await simulate());
+const many = (runs > share && jobs > 1) || minutes < Infinity;
+exit(
+  values.guards
+    ? await tryGuards()
+    : values.brief
+      ? await failOnce()
+      : many
+        ? await spread()
+        : await simulate(),
+);
 
 function count(name: string, text: string): number {
   const n = Number(text);
@@ -88,6 +105,37 @@ async function simulate(): Promise<number> {
   return violations === 0 ? 0 : 1;
 }
 
+/** The same, in several processes, each with a share of the seeds; says how far it is. */
+async function spread(): Promise<number> {
+  const until = performance.now() + minutes * 60_000;
+  const last = seed + runs;
+  let next = seed;
+  const sum = { lives: 0, crashes: 0, violations: 0 };
+  let told = performance.now();
+  async function work(): Promise<void> {
+    while (next < last && performance.now() < until) {
+      const from = next;
+      next = Math.min(last, from + share);
+      const args = ['--seed', String(from), '--runs', String(next - from), '--jobs', '1'];
+      if (values.everywhere) args.push('--everywhere');
+      if (values.without !== undefined) args.push('--without', values.without);
+      if (values.hazard) args.push('--hazard');
+      const line = await inChild(args, [0, 1]);
+      const found = /^sim: (\d+) runs, (\d+) crashes, (\d+) violations, seed \d+$/m.exec(line);
+      if (!found) throw new Error(`The lives from seed ${from} on said: ${line}`);
+      sum.lives += Number(found[1]);
+      sum.crashes += Number(found[2]);
+      sum.violations += Number(found[3]);
+      if (performance.now() < told + 15_000) continue;
+      told = performance.now();
+      console.error(`… ${sum.lives} runs, ${sum.violations} violations, seeds to ${next - 1} begun`);
+    }
+  }
+  await Promise.all(Array.from({ length: Math.max(1, jobs) }, work));
+  console.log(`sim: ${sum.lives} runs, ${sum.crashes} crashes, ${sum.violations} violations, seed ${seed}`);
+  return sum.violations === 0 ? 0 : 1;
+}
+
 /** Lives until a law fails, and says which. */
 async function failOnce(): Promise<number> {
   const { live } = await import('../server/test/simulation/run.ts');
@@ -114,9 +162,9 @@ async function tryGuards(): Promise<number> {
   async function work(): Promise<void> {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { one, n } = next;
-      const missed = await inChild(n, []);
+      const missed = await without(n, []);
       // The hazard alone must do no harm, or it would be the hazard that is caught.
-      const harm = one.hazard && missed ? await inChild(n, ['--hazard', '--runs', '300']) : null;
+      const harm = one.hazard && missed ? await without(n, ['--hazard', '--runs', '300']) : null;
       if (missed && !harm) {
         const sentence = laws[missed.law as keyof typeof laws];
         console.log(`✓ ${n}. ${one.name}\n    ${missed.law} ${sentence} (run ${missed.runs})`);
@@ -136,27 +184,23 @@ async function tryGuards(): Promise<number> {
   return unmissed === 0 ? 0 : 1;
 }
 
-/** In a process of its own, so that its changes stay there. */
-function inChild(n: number, more: readonly string[]): Promise<Missed | null> {
+/** Which law fails without the guard; in a process of its own, so that its changes stay there. */
+async function without(n: number, more: readonly string[]): Promise<Missed | null> {
+  const args = ['--brief', '--without', String(n), '--seed', String(seed), '--runs', String(runs), ...more];
+  const out = await inChild(args, [0]);
+  return out === '' ? null : (JSON.parse(out) as Missed);
+}
+
+/** What a simulation of its own prints; throws when its status is not one of these. */
+function inChild(args: readonly string[], statuses: readonly number[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const args = [
-      import.meta.filename,
-      '--brief',
-      '--without',
-      String(n),
-      '--seed',
-      String(seed),
-      '--runs',
-      String(runs),
-      ...more,
-    ];
-    const child = spawn(execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(execPath, [import.meta.filename, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
     let out = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => void (out += text));
     child.on('error', reject);
     child.on('close', (code) => {
-      if (code !== 0) reject(new Error(`The simulation without guard ${n} ended with status ${code}.`));
-      else resolve(out === '' ? null : (JSON.parse(out) as Missed));
+      if (statuses.includes(code ?? -1)) resolve(out);
+      else reject(new Error(`The simulation with ${args.join(' ')} ended with status ${code}.`));
     });
   });
 }

@@ -17,6 +17,7 @@ import {
   inState,
   message,
   messages,
+  misses,
   question,
   reads,
   say,
@@ -187,6 +188,67 @@ it('has one winner when two tabs decide at once, shows it in both and reports no
       .getByText(/^Approved by you, /)
       .count()) === 1;
   expect(existsSync(join(folder, 'ran.txt'))).toBe(approved);
+});
+
+it('keeps a half-typed note when another tab decides, says that it was not sent, and moves it to the message field', async () => {
+  world.provider.script([{ stream: [shell('echo decided')] }, { stream: ['Decided.'] }]);
+  const { page: one, id } = await world.workstream('Note');
+  const two = await world.open(`/w/${id}`);
+  await say(one, 'Ask me.');
+  await question(one, 'shell').getByRole('textbox', { name: 'Note to the model' }).fill('Only look, ple');
+  await button(question(two, 'shell'), 'Approve').click();
+  const unsent = call(one, 'shell').getByRole('group', { name: 'Note that was not sent' });
+  await sees(unsent.getByText('Only look, ple', { exact: true }));
+  await inState(one, 'Idle');
+  await message(one).fill('And then:');
+  await button(unsent, 'Move to the message field').click();
+  expect(await message(one).inputValue()).toBe('And then:\n\nOnly look, ple');
+  await misses(unsent);
+  expect(await call(two, 'shell').getByText('was not sent').count()).toBe(0);
+});
+
+it('shows a question from its beginning where it does not fit, and leaves a reader alone who goes on to its buttons', async () => {
+  const command = Array.from({ length: 12 }, (_, n) => `echo line ${n}`).join('\n');
+  world.provider.script([{ stream: ['Some words. '.repeat(200), shell(command)] }, { stream: ['Done.'] }]);
+  const { page } = await world.workstream('Short window');
+  await page.setViewportSize({ width: 780, height: 437 });
+  await say(page, 'Ask me.');
+  const asked = question(page, 'shell');
+  await sees(asked);
+  const boxes = async () => {
+    const [area, card, approve] = await Promise.all(
+      [transcript(page), asked, button(asked, 'Approve')].map((found) => found.boundingBox()),
+    );
+    return { area: area!, card: card!, approve: approve! };
+  };
+  await expect
+    .poll(async () => {
+      const { area, card } = await boxes();
+      return Math.round(card.y - area.y);
+    })
+    .toBe(16);
+  const { area, card, approve } = await boxes();
+  expect(card.height, 'the question does not fit').toBeGreaterThan(area.height);
+  expect(approve.y).toBeGreaterThan(area.y + area.height);
+
+  await button(asked, 'Approve').scrollIntoViewIfNeeded();
+  const scrolled = await transcript(page).evaluate((element) => element.scrollTop);
+  // What is typed makes the dock grow and the transcript smaller.
+  await message(page).fill('one\ntwo\nthree');
+  await page.evaluate(
+    'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+  );
+  expect(await transcript(page).evaluate((element) => element.scrollTop)).toBe(scrolled);
+  await message(page).fill('');
+  await button(page, 'Go to the question').click();
+  await expect
+    .poll(async () => {
+      const { area: around, card: shown } = await boxes();
+      return Math.round(shown.y - around.y);
+    })
+    .toBe(16);
+  await button(asked, 'Approve').click();
+  await inState(page, 'Idle');
 });
 
 it('can be used with the keyboard alone: make a workstream, send, answer the question', async () => {

@@ -18,6 +18,7 @@ import {
   say,
   sending,
   sees,
+  waits,
 } from '../support/page.ts';
 
 const world = createBrowserWorld();
@@ -47,13 +48,10 @@ it('shows messages that wait while the agent is busy, and makes them part of the
   await reads(answers(page), 'One moment.');
   await message(page).fill('Then the second.');
   await button(page, 'Queue').click();
-  await reads(queue(page).getByRole('listitem'), 'Then the second.');
+  await reads(waits(page), 'Then the second.');
   await say(page, 'And the third.');
   await sees(queue(page).getByText('2 messages wait until this turn ends.'));
-  expect(await queue(page).getByRole('listitem').allInnerTexts()).toEqual([
-    'Then the second.',
-    'And the third.',
-  ]);
+  expect(await waits(page).allInnerTexts()).toEqual(['Then the second.', 'And the third.']);
   expect(await messages(page).count()).toBe(1);
 
   world.provider.release('busy');
@@ -168,7 +166,7 @@ it('takes a message out of the field at once, so that typing on makes a second o
   await (await sends.next()).continue();
   await misses(sending(page));
   expect(sends.seen()).toEqual(['First.', 'Second.']);
-  await reads(queue(page).getByRole('listitem'), 'Second.');
+  await reads(waits(page), 'Second.');
   world.provider.release('busy');
   await reads(answers(page).nth(1), 'Both taken.');
   await inState(page, 'Idle');
@@ -200,7 +198,7 @@ it('neither loses nor doubles what a reload found under way, whether the server 
   await (await sends.next()).continue();
   await misses(sending(page));
   expect(sends.seen()).toEqual(['Taken.', 'Taken.', 'Waits.']);
-  await reads(queue(page).getByRole('listitem'), 'Waits.');
+  await reads(waits(page), 'Waits.');
   world.provider.release('busy');
   await reads(answers(page).nth(1), 'Both taken.');
   await inState(page, 'Idle');

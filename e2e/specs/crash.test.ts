@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { liveTurn, type Entry } from 'schema/projection';
 import { afterEach, expect, it } from 'vitest';
 import type { Known } from '../../schema/src/client-kit/followed.ts';
+import { auditAt } from '../../server/test/support/audits.ts';
 import {
   lastMessage,
   startScriptedProvider,
@@ -22,7 +23,7 @@ import { createCrashWorld, type Command, type CrashWorld, type Fact } from '../s
 import { brokenLaws, ofKind } from '../support/journal-laws.ts';
 import { within } from '../support/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { processesIn } from '../support/weir.ts';
+import { embeddedDatabaseOf, processesIn } from '../support/weir.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const killsWanted = Number(process.env['CRASH_KILLS'] ?? 30);
@@ -44,7 +45,7 @@ it(
   { timeout: patienceMs + 30_000 },
   async () => {
     const began = performance.now();
-    const progress = { doing: 'starting', kills: 0, lives: 0, turns: 0, entries: 0 };
+    const progress = { doing: 'starting', kills: 0, lives: 0, turns: 0, entries: 0, audits: 0 };
     const said = (): string => `CRASH_SEED=${seed}: ${JSON.stringify(progress)}`;
     try {
       await within(patienceMs, said, run(createRandom(seed), progress));
@@ -64,6 +65,8 @@ interface Progress {
   lives: number;
   turns: number;
   entries: number;
+  /** How often the whole database was audited, mostly just after a kill. */
+  audits: number;
 }
 
 async function run(random: Random, progress: Progress): Promise<void> {
@@ -81,7 +84,7 @@ async function run(random: Random, progress: Progress): Promise<void> {
     progress.doing = 'waiting for the end of the turn';
     await scene.over;
     progress.doing = 'checking';
-    progress.entries += (await check(world, scene, { settled: true })).length;
+    progress.entries += (await check(world, scene, progress, { settled: true })).length;
     scene.leave();
   }
 }
@@ -316,7 +319,7 @@ async function killAbout(world: CrashWorld, stage: Stage, scene: Scene, progress
     progress.kills = world.kills;
     progress.lives = world.lives;
     progress.doing = `checking after a kill at ${moment}`;
-    await check(world, scene, { settled: false });
+    await check(world, scene, progress, { settled: false });
   }
 }
 
@@ -333,6 +336,7 @@ function bearable({ view: { base, epoch } }: Known): number {
 async function check(
   world: CrashWorld,
   scene: Scene,
+  progress: Progress,
   { settled }: { readonly settled: boolean },
 ): Promise<readonly Entry[]> {
   // What was promised by now must be in what is read next.
@@ -341,6 +345,8 @@ async function check(
   const api = await world.api();
   const history = await api.history(scene.id);
   expect(brokenLaws(history, { settled })).toEqual([]);
+  expect(await auditAt(embeddedDatabaseOf(world.place))).toEqual([]);
+  progress.audits++;
   for (const [revision, entry] of promised) expect(history[revision - 1]).toEqual(entry);
   expect(brokenPromises(commands, history)).toEqual([]);
   for (const { command, about } of commands)

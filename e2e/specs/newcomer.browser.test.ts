@@ -87,6 +87,15 @@ it('takes a link once: the code leaves the address, and a second browser is told
   await sees(first.getByRole('navigation', { name: 'Workstreams' }));
 });
 
+it('takes a link that is pasted where a token is asked for', async () => {
+  await world.start();
+  const page = await (await world.browser(null)).newPage();
+  await page.goto(world.weir.url);
+  await page.getByRole('textbox', { name: 'Token' }).fill(world.weir.link);
+  await button(page, 'Sign in').click();
+  await sees(page.getByRole('navigation', { name: 'Workstreams' }));
+});
+
 it('tells a browser without a token how to get in, and refuses a code and a token that are made up', async () => {
   world.allow(/401|WebSocket connection to .* failed/);
   const context = await world.browser(null);

@@ -2,8 +2,10 @@
  * Owns: the server as a process: how it starts, is told to stop, dies, and what is left. Does not own: random deaths
  * (`crash.test.ts`), or servers on a given database (`server/test/integration`).
  */
-import { chownSync, existsSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -214,6 +216,65 @@ describe('when its database server is killed in mid-turn', () => {
   });
 });
 
+describe.runIf(process.platform === 'linux')('while its database is frozen', () => {
+  it('lets Stop through over HTTP: the command ends at once (D-1), and strangers are told to wait', async () => {
+    const provider = await provide();
+    provider.script([{ stream: [{ call: { name: 'shell', arguments: { command: 'sleep 300' } } }] }]);
+    const weir = await running({ provider });
+    const token = await weir.signIn();
+    const api = weir.api(token);
+    const id = await api.create({ workspace: weir.place.workspaces });
+    await api.send(id, 'sleep');
+    const [question] = await api.questions(id);
+    await api.decide(id, question!, 'APPROVED');
+    const runs = (): boolean => processesIn(weir.place.workspaces).length > 0;
+    while (!runs()) await delay(20);
+
+    const thaw = freeze(embeddedServerOf(weir.place)!);
+    try {
+      // Older than what is remembered without asking.
+      await delay(5_500);
+      const began = performance.now();
+      const stopping = api.stop(id);
+      while (runs()) await delay(20);
+      expect(performance.now() - began).toBeLessThan(4_000);
+      const stranger = await weir.api('weir_unknown').query('{ __typename }');
+      expect(stranger).toMatchObject({
+        status: 503,
+        errors: [{ extensions: { code: 'STORAGE_UNAVAILABLE' } }],
+      });
+      expect(await stopping).toMatchObject({ durability: 'PENDING' });
+    } finally {
+      thaw();
+    }
+    const { view } = await api.waitForState(id, 'IDLE');
+    expect(view.projection.turn?.outcome).toMatchObject({ type: 'CANCELED' });
+    expect(brokenLaws(await api.history(id), { settled: true })).toEqual([]);
+    provider.assertDone();
+  });
+});
+
+/** Stops a process and its children where they are; the returned function lets them go on. */
+function freeze(pid: number): () => void {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => parentOf(name) === pid)
+    .map(Number);
+  const all = [pid, ...children];
+  for (const each of all) process.kill(each, 'SIGSTOP');
+  return () => {
+    for (const each of all) signal(each, 'SIGCONT');
+  };
+}
+
+function parentOf(pid: string): number | null {
+  try {
+    return Number(/^\d+ \(.*\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]);
+  } catch {
+    return null;
+  }
+}
+
 describe('when its data folder is deleted under it', () => {
   /** Not Node's rmSync: it stops half-way, silently, when the database deletes a file of its own meanwhile. */
   const remove = (path: string) => execFileSync('rm', ['-rf', path]);
@@ -231,6 +292,20 @@ describe('when its data folder is deleted under it', () => {
     expect(weir.output()).toMatch(/was deleted, moved or replaced while Weir was running.*start again/);
     await untilGone(database);
     expect(existsSync(weir.place.data)).toBe(false);
+  });
+
+  it('ends with a sentence also when that happens while it starts', async () => {
+    const place = newPlace();
+    await (await running({}, place)).kill('SIGTERM');
+    const pidFile = join(place.data, 'postgres/postmaster.pid');
+    const child = spawnWeir(place);
+    cleanup.push(() => child.kill('SIGKILL'));
+    while (!existsSync(pidFile) || !readFileSync(pidFile, 'utf8').includes('ready')) await delay(1);
+    remove(place.data);
+    expect(await within(60_000, () => 'the end', child.exited)).toEqual({ code: 1, signal: null });
+    expect(child.output()).toContain('was deleted, moved or replaced while Weir was running');
+    // No stack trace.
+    expect(child.output()).not.toMatch(/^\s+at /m);
   });
 
   it('notices it within seconds also when nobody asks anything of it', async () => {

@@ -12,7 +12,15 @@ import { follow } from '../../schema/src/client-kit/follow.ts';
 import type { Transport } from '../../schema/src/client-kit/transport.ts';
 import { hasty, newKey, RequestFailed, type Api, type Result } from './api.ts';
 import type { Random } from './random.ts';
-import { become, makePlace, removePlace, spawnWeir, type Weir, type WeirOptions } from './weir.ts';
+import {
+  become,
+  makePlace,
+  removePlace,
+  spawnWeir,
+  type Place,
+  type Weir,
+  type WeirOptions,
+} from './weir.ts';
 
 /** What can be counted; each is told as it happens. */
 export type Fact = 'item' | 'request' | 'stream' | 'started' | 'settled' | 'sent' | 'answered';
@@ -31,6 +39,7 @@ export interface Command {
 }
 
 export interface CrashWorld {
+  readonly place: Place;
   readonly random: Random;
   readonly commands: readonly Command[];
   /** How often a server of this world was killed, and how often it was started. */
@@ -128,6 +137,7 @@ export async function createCrashWorld(random: Random, options: WeirOptions): Pr
   }
 
   return {
+    place,
     random,
     commands,
     get kills() {

@@ -13,6 +13,8 @@ export const messages = (page: Page): Locator => page.getByRole('article', { nam
 /** What the page has taken from the field and the server has not acknowledged. */
 export const sending = (page: Page): Locator => page.getByRole('region', { name: 'Sending' });
 export const queue = (page: Page): Locator => page.getByRole('region', { name: 'Queue' });
+/** The texts that wait there. */
+export const waits = (page: Page): Locator => queue(page).getByRole('listitem').getByRole('paragraph');
 export const button = (within: Page | Locator, name: string): Locator =>
   within.getByRole('button', { name, exact: true });
 

@@ -165,6 +165,12 @@ export function embeddedServerOf(place: Place): number | null {
   }
 }
 
+/** URL of the embedded database of this place, while its server runs. */
+export function embeddedDatabaseOf(place: Place): string {
+  const [, , , port, folder] = readFileSync(join(place.data, 'postgres/postmaster.pid'), 'utf8').split('\n');
+  return `postgresql://weir@localhost:${port}/weir?host=${encodeURIComponent(folder!)}`;
+}
+
 /** Of a process that is not our child nothing but asking tells the end. */
 export async function untilGone(pid: number | null): Promise<void> {
   while (pid !== null && signal(pid, 0) && !isZombie(pid)) await delay(20);

@@ -11,7 +11,7 @@ export class Migration20261130130912_steering extends Migration {
 
   override up(): void | Promise<void> {
     this.addSql(`alter table "receipt" add "workstream_id" text null;`);
- // A scope is '<who>/<workstream>', or '<who>' where no workstream was commanded.
+    // A scope is '<who>/<workstream>', or '<who>' where no workstream was commanded.
     this.addSql(
       `update "receipt" set "workstream_id" = split_part(scope, '/', 2) where position('/' in scope) > 0;`,
     );

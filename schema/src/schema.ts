@@ -37,6 +37,13 @@ import './types/token.ts';
 import './types/feed-item.ts';
 import './types/token-chunk.ts';
 
-export { operationLimits, parseOperation, stackOverflow, tooLarge } from './limits.ts';
+export {
+  hasMoreValues,
+  operationLimits,
+  parseOperation,
+  refusalsOf,
+  stackOverflow,
+  validateOperation,
+} from './limits.ts';
 
 export const schema = builder.toSchema();

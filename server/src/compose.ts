@@ -9,6 +9,7 @@
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from './adapters/clock/index.ts';
 import { chooseModel, createModel, type DiscoveredEndpoint } from './adapters/model/index.ts';
@@ -27,6 +28,7 @@ import { createSweeps } from './app/rounds/sweeps.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
 import type { Config } from './config.ts';
+import { StorageUnavailableError } from './ports/storage-unavailable.ts';
 import { cannotListen, startHttp } from './transport/http.ts';
 
 export interface RunningServer {
@@ -57,6 +59,29 @@ const clientDir = fileURLToPath(new URL('../../client/dist/', import.meta.url));
 const settleMs = 4_000;
 
 export async function start(config: Config, tell: (line: string) => void): Promise<StartOutcome> {
+  let lose = (_why: string): void => undefined;
+  const lost = new Promise<string>((resolve) => (lose = resolve));
+  try {
+    return await assemble(config, tell, { lost, lose });
+  } catch (error) {
+    if (!(error instanceof StorageUnavailableError)) throw error;
+    // Files that are gone have a sentence of their own, and are looked for once a second.
+    const why = await Promise.race([lost, delay(2_000).then(() => null)]);
+    return {
+      type: 'refused',
+      message:
+        why ??
+        `${error.message} It did when the server began to start. See what became of it, and start again.`,
+    };
+  }
+}
+
+/** Rejects with StorageUnavailableError when the database goes away meanwhile. */
+async function assemble(
+  config: Config,
+  tell: (line: string) => void,
+  { lost, lose }: { readonly lost: Promise<string>; readonly lose: (why: string) => void },
+): Promise<StartOutcome> {
   const log = createLog(config.logLevel);
   const clock = systemClock;
   const ids = systemIds;
@@ -68,8 +93,6 @@ export async function start(config: Config, tell: (line: string) => void): Promi
     return unusable(config.dataDir, error);
   }
 
-  let lose = (_why: string): void => undefined;
-  const lost = new Promise<string>((resolve) => (lose = resolve));
   const opened = await openStorage({
     ...(config.databaseUrl === null ? { dataDir: config.dataDir } : { databaseUrl: config.databaseUrl }),
     progress: tell,

@@ -1,8 +1,10 @@
 /**
  * Owns: the process: its configuration, what it prints, its signals, its exit code.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { start } from './compose.ts';
 import { readConfig } from './config.ts';
+import { StorageUnavailableError } from './ports/storage-unavailable.ts';
 
 /** Where the person stood who gave the command: pnpm moves to the project first. */
 const cwd = process.env['INIT_CWD'] ?? process.cwd();
@@ -65,12 +67,20 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
     stop(1);
   });
 
-  const link = await server.issueLink().catch((error: unknown) => {
-    // Told to stop before it could say that it runs.
-    if (stopping) return null;
-    throw error;
-  });
-  if (link === null) return;
+  let link: string | null = null;
+  for (let told = false; link === null;) {
+    try {
+      link = await server.issueLink();
+    } catch (error) {
+      // Told to stop before it could say that it runs.
+      if (stopping) return;
+      if (!(error instanceof StorageUnavailableError)) throw error;
+      if (!told)
+        complain('The database went away just now. The link to sign in follows when it answers again.');
+      told = true;
+      await delay(1_000);
+    }
+  }
   for (const warning of server.warnings) print(`Warning: ${warning}`);
   print(`Model: ${server.model}`);
   print('');

@@ -20,6 +20,12 @@ export class Router {
   go(route: Route): void {
     location.hash = hashOf(route);
   }
+
+  /** Goes there without a step in the browser's history, for what changes with each key. */
+  replace(route: Route): void {
+    history.replaceState(history.state, '', hashOf(route));
+    this.route = route;
+  }
 }
 
 const key = Symbol('router');

@@ -1,22 +1,60 @@
 /** Owns: what the fragment of the address says. Pure. The code of a one-time link stands there, too. */
 
+/** A place in the history of a workstream. */
+export interface Place {
+  /** Of the entry that stands there. */
+  readonly revision: number;
+  /** Where to read around it: a cursor of history, which only the server can make. */
+  readonly cursor: string;
+}
+
 export type Route =
   | { readonly page: 'home' }
-  | { readonly page: 'workstream'; readonly id: string }
+  /** Without a place: as it is now. */
+  | { readonly page: 'workstream'; readonly id: string; readonly at?: Place }
+  /** `within`: id of the one workstream to search; null: all. */
+  | { readonly page: 'search'; readonly text: string; readonly within: string | null }
   | { readonly page: 'new' }
   | { readonly page: 'tokens' }
   | { readonly page: 'server' };
 
 export function routeOf(hash: string): Route {
-  const [, page, id] = /^#\/([a-z]*)(?:\/([\w-]{1,300}))?$/.exec(hash) ?? [];
-  if (page === 'w' && id !== undefined) return { page: 'workstream', id };
+  const [, page, id, revision, cursor] =
+    /^#\/([a-z]*)(?:\/([\w-]{1,300})(?:\/at\/(\d{1,15})\/([\w-]{1,100}))?)?$/.exec(hash) ?? [];
+  if (page === 'w' && id !== undefined)
+    return revision !== undefined && cursor !== undefined
+      ? { page: 'workstream', id, at: { revision: Number(revision), cursor } }
+      : { page: 'workstream', id };
   if (page === 'new' || page === 'tokens' || page === 'server') return { page };
-  return { page: 'home' };
+  const search = /^#\/search(?:\?(.*))?$/.exec(hash);
+  if (!search) return { page: 'home' };
+  const asked = new URLSearchParams(search[1]);
+  return { page: 'search', text: asked.get('q') ?? '', within: asked.get('in') };
 }
 
 export function hashOf(route: Route): string {
-  if (route.page === 'home') return '#/';
-  return route.page === 'workstream' ? `#/w/${route.id}` : `#/${route.page}`;
+  switch (route.page) {
+    case 'home':
+      return '#/';
+    case 'workstream':
+      return `#/w/${route.id}${route.at ? `/at/${route.at.revision}/${route.at.cursor}` : ''}`;
+    case 'search': {
+      const { text, within } = route;
+      const asked = new URLSearchParams({
+        ...(text !== '' && { q: text }),
+        ...(within !== null && { in: within }),
+      });
+      return asked.size > 0 ? `#/search?${asked}` : '#/search';
+    }
+    default:
+      return `#/${route.page}`;
+  }
+}
+
+/** The code of a whole one-time link, as it is printed or copied; null for any other text, a token among them. */
+export function codeInLink(text: string): string | null {
+  const fragment = text.trim().indexOf('#');
+  return fragment < 0 ? null : codeOf(text.trim().slice(fragment));
 }
 
 /** The code of a one-time link, or null. */

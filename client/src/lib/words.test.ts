@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aboutModel, questionWords, roundBytes } from './words.ts';
+import { aboutModel, decisionWords, questionWords, roundBytes } from './words.ts';
 
 it('says beside the name of a model what it is, and not its name again', () => {
   expect(aboutModel({ alias: 'demo', description: 'demo, not a language model' })).toBe(
@@ -20,4 +20,14 @@ it('says round counts of bytes in KiB and MiB, and others as they are', () => {
   expect(roundBytes('Of more than 262144 bytes the first part')).toBe('Of more than 256 KiB the first part');
   expect(roundBytes('At most 4194304 bytes.')).toBe('At most 4 MiB.');
   expect(roundBytes('1000000 bytes, 262145 bytes, 64 bytes')).toBe('1000000 bytes, 262145 bytes, 64 bytes');
+});
+
+it('says who decided, and on whose word nobody was asked (D-64)', () => {
+  const by = { id: '7', name: 'Ann' };
+  const decision = { verdict: 'APPROVED', source: 'PERSON', by, feedback: null, at: '' } as const;
+  expect(decisionWords(decision, '7')).toBe('Approved by you');
+  expect(decisionWords({ ...decision, verdict: 'DENIED' }, '8')).toBe('Denied by Ann');
+  expect(decisionWords({ ...decision, source: 'TRUST_WORKSPACE' }, '8')).toBe(
+    'Not asked: “Trust edits in the workspace” was set by Ann',
+  );
 });

@@ -1,5 +1,13 @@
 /** Owns: how states, outcomes and times are said to a person. Total over each kind, so a new one must find its words. */
-import type { Entry, ToolEffect, ToolResult, WorkstreamState } from 'schema/projection';
+import type {
+  ApprovalDecision,
+  ApprovalMode,
+  Author,
+  Entry,
+  ToolEffect,
+  ToolResult,
+  WorkstreamState,
+} from 'schema/projection';
 
 export const stateWords: Readonly<Record<WorkstreamState, string>> = {
   CREATING: 'Being made',
@@ -25,6 +33,41 @@ export const outcomeWords: Readonly<Record<ToolResult['outcome'], string>> = {
   DENIED: 'Denied',
   CANCELED: 'Canceled',
 };
+
+/** `mark`: beside a title; `name`: to choose it by; `means`: one sentence. */
+export const modeWords: Readonly<
+  Record<ApprovalMode, { readonly mark: string; readonly name: string; readonly means: string }>
+> = {
+  ASK: {
+    mark: 'Asks first',
+    name: 'Ask',
+    means: 'You are asked before every command and every change of a file.',
+  },
+  TRUST_WORKSPACE: {
+    mark: 'Trusts edits',
+    name: 'Trust edits in the workspace',
+    means: 'Files of the workspace are changed without asking. You are asked before every command.',
+  },
+  TRUST_ALL: {
+    mark: 'Trusts everything',
+    name: 'Trust everything',
+    means: 'Commands and changes run without asking.',
+  },
+};
+
+/** `viewerId`: whom the page belongs to. */
+export const personWords = (person: Author, viewerId: string | undefined): string =>
+  person.id === viewerId ? 'you' : person.name;
+
+/** Who decided about a call, or on whose word nobody was asked (D-64). */
+export function decisionWords(
+  { verdict, source, by }: ApprovalDecision,
+  viewerId: string | undefined,
+): string {
+  const who = personWords(by, viewerId);
+  if (source === 'PERSON') return `${verdict === 'APPROVED' ? 'Approved' : 'Denied'} by ${who}`;
+  return `Not asked: “${modeWords[source].name}” was set by ${who}`;
+}
 
 /** How many questions wait for a person, and where a button leads that shows them. */
 export const questionWords = (count: number): { readonly waits: string; readonly go: string } =>

@@ -2,15 +2,25 @@
  * What a script or the browser needs to follow a workstream rightly: typed operations, the conversion to the fold's
  * values, following over a connection that fails, and commands that are repeated under their key.
  */
-import type { TadaDocumentNode } from 'gql.tada';
+import type { ResultOf, TadaDocumentNode } from 'gql.tada';
 import { ask } from './ask.ts';
 import type { Answer } from './failure.ts';
 import { follow, type Follower } from './follow.ts';
 import type { Followed } from './followed.ts';
-import { createIntent, type AcceptedOf, type Intent } from './intent.ts';
+import { createIntent, type AcceptedOf, type Intent, type Outcome } from './intent.ts';
+import { latest, type Source } from './latest.ts';
+import { decideApproval } from './operations.ts';
 import { realPace, type Pace, type Persistent } from './persist.ts';
+import { questionTaker, type Question } from './questions.ts';
+import { sendAndSettle, type Settlement, type SettleOptions } from './settle.ts';
 import { followStates, type States } from './states.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
+import { openWindow, type Windowed, type WindowReader } from './window.ts';
+
+interface Until {
+  /** Ends it when aborted. */
+  readonly signal?: AbortSignal;
+}
 
 export interface WeirClient {
   /** Sends a query once. */
@@ -26,13 +36,35 @@ export interface WeirClient {
     input: Omit<I, 'key'>,
     key?: string,
   ): Intent<AcceptedOf<R>>;
-  /** Follows one workstream until stopped. */
-  follow(workstreamId: string, observe: (followed: Followed) => void): Follower;
+  /**
+   * Follows one workstream. Each iterator gives the newest state whenever it is asked, or the next one to come: who is
+   * slow misses what was between, never what it led to. Ends by itself when nothing more will come: there is no such
+   * workstream, the token is not accepted, the server says so, `dispose`. The last state says why.
+   */
+  follow(workstreamId: string, until?: Until): AsyncIterable<Followed>;
+  /** The same for who is called rather than asks, until stopped: every state, and older history on demand. */
+  observe(workstreamId: string, observe: (followed: Followed) => void): Follower;
+  /** Sends a message and waits until the turn that took it has ended; every way it can go is a value. */
+  sendAndSettle(workstreamId: string, text: string, options?: SettleOptions): Promise<Settlement>;
+  /** What waits for a person: each question once, in order, as long as it is open. Ends as `follow` does. */
+  questions(workstreamId: string, until?: Until): AsyncIterable<Question>;
+  /** Answers a question; feedback is said to the model with the results. */
+  decide(
+    workstreamId: string,
+    question: Pick<Question, 'cycleId' | 'callId' | 'argumentsHash'>,
+    verdict: 'APPROVED' | 'DENIED',
+    feedback?: string,
+  ): Promise<Outcome<Decided>>;
+  /** Reads around a place of history, a cursor as `search` gives it; does not follow. */
+  window(workstreamId: string, place: string, observe: (windowed: Windowed) => void): WindowReader;
   /** Follows the list of workstreams until stopped. */
   followStates(observe: (states: States) => void): Persistent;
   /** Ends the socket and with it everything that follows. */
   dispose(): void;
 }
+
+type DecideResult = ResultOf<typeof decideApproval>['result'];
+type Decided = AcceptedOf<DecideResult>;
 
 export interface WeirClientOptions extends TransportOptions {
   /** Other ways to travel, to wait and to draw chance, for tests. */
@@ -43,25 +75,74 @@ export interface WeirClientOptions extends TransportOptions {
 export function createWeirClient(options: WeirClientOptions): WeirClient {
   const transport = options.transport ?? createTransport(options);
   const deps = { transport, pace: options.pace ?? realPace };
+  const disposed = new AbortController();
+  const orDisposed = (signal: AbortSignal | undefined) =>
+    signal ? AbortSignal.any([signal, disposed.signal]) : disposed.signal;
+  const observe: WeirClient['observe'] = (workstreamId, callback) => {
+    const follower = follow(deps, workstreamId, callback);
+    disposed.signal.addEventListener('abort', follower.stop);
+    const stop = () => {
+      disposed.signal.removeEventListener('abort', follower.stop);
+      follower.stop();
+    };
+    return { ...follower, stop };
+  };
+  /** An iterable over what a follower's states have to give. */
+  const iterate = <Value>(
+    workstreamId: string,
+    { signal }: Until,
+    taker: Source<Followed, Value>['taker'],
+  ): AsyncIterable<Value> =>
+    latest(
+      { observe: (callback) => follow(deps, workstreamId, callback).stop, isLast, taker },
+      orDisposed(signal),
+    );
   return {
     request: (document, variables, signal) => transport.request(document, variables, signal),
     ask: (document, variables, observe) => ask(deps, document, variables, observe),
     intend: (document, input, key) => createIntent(deps, document, input, key),
-    follow: (workstreamId, observe) => follow(deps, workstreamId, observe),
+    follow: (workstreamId, until = {}) => iterate(workstreamId, until, newerTaker),
+    observe,
+    sendAndSettle: (workstreamId, text, options = {}) =>
+      sendAndSettle(deps, workstreamId, text, { ...options, signal: orDisposed(options.signal) }),
+    questions: (workstreamId, until = {}) =>
+      iterate(workstreamId, until, () => {
+        const take = questionTaker();
+        return ({ known }) => take(known);
+      }),
+    decide: (workstreamId, { cycleId, callId, argumentsHash }, verdict, feedback) => {
+      const input = { workstreamId, cycleId, callId, argumentsHash, verdict, feedback: feedback ?? null };
+      return createIntent(deps, decideApproval, input).run();
+    },
+    window: (workstreamId, place, callback) => openWindow(deps, workstreamId, place, callback),
     followStates: (observe) => followStates(deps, observe),
     dispose: () => {
+      disposed.abort();
       transport.dispose();
     },
   };
+}
+
+/** Nothing more comes, and `connection` says why. */
+const isLast = ({ connection }: Followed): boolean =>
+  connection.status === 'SIGNED_OUT' || connection.status === 'ENDED';
+
+/** Gives each state once. */
+function newerTaker(): (followed: Followed) => Followed | undefined {
+  let given: Followed | null = null;
+  return (followed) => (followed === given ? undefined : (given = followed));
 }
 
 export * from './operations.ts';
 export { failureText, type Answer, type Failure } from './failure.ts';
 export type { Follower } from './follow.ts';
 export type { Followed, Known, Notice } from './followed.ts';
-export { newKey, type Intent, type Outcome, type Progress } from './intent.ts';
+export { newKey, type Facts, type Intent, type Outcome, type Progress, type Refused } from './intent.ts';
 export type { Connection, Persistent } from './persist.ts';
+export { openQuestions, type Question } from './questions.ts';
 export { exchangeCode, type Exchange } from './session.ts';
+export type { Settled, Settlement, SettleOptions } from './settle.ts';
 export type { States } from './states.ts';
+export { rowsOf, type Row, type Window, type Windowed, type WindowReader } from './window.ts';
 export type { WorkstreamSummary } from './wire.ts';
 export type { ResultOf } from 'gql.tada';

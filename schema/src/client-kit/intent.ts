@@ -81,7 +81,6 @@ const passes: Readonly<Record<RejectionCode, boolean>> = {
   OWNER_LOST: true,
   SHUTTING_DOWN: true,
   STORAGE_UNAVAILABLE: true,
-  DISCARDED: true,
   AT_CAPACITY: true,
   CLOSING: true,
   JOURNAL_UNSETTLED: false,
@@ -100,6 +99,8 @@ const passes: Readonly<Record<RejectionCode, boolean>> = {
   ARGUMENTS_CHANGED: false,
   QUARANTINED: false,
   UNSAVED_CONFLICT: false,
+  // Somebody wanted to be rid of it, and the database may refuse it again.
+  DISCARDED: false,
   NOTHING_TO_DISCARD: false,
   TOKEN_NOT_FOUND: false,
 };

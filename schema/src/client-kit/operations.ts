@@ -6,7 +6,13 @@ import { feedItemFields } from './fragments/feed.ts';
 import { historyFields } from './fragments/journal.ts';
 import { rejectionFields } from './fragments/rejection.ts';
 import { tokenFields } from './fragments/token.ts';
-import { configurationFields, cycleFields, persistenceFields, queueFields } from './fragments/values.ts';
+import {
+  authorFields,
+  configurationFields,
+  cycleFields,
+  persistenceFields,
+  queueFields,
+} from './fragments/values.ts';
 import { snapshotFields, summaryFields } from './fragments/workstream.ts';
 import { graphql } from './graphql.ts';
 
@@ -30,6 +36,10 @@ export const olderQuery = graphql(
   `
     query Older($id: ID!, $last: Int!, $before: String!) {
       workstream(id: $id) {
+        superseded {
+          after
+          through
+        }
         history(last: $last, before: $before) {
           ...HistoryFields
         }
@@ -39,38 +49,73 @@ export const olderQuery = graphql(
   [historyFields],
 );
 
-/** One page of what was found, newest first. */
-export const searchQuery = graphql(`
-  query Search($text: String!, $workstreamId: ID, $first: Int!, $after: String) {
-    search(text: $text, workstreamId: $workstreamId, first: $first, after: $after) {
-      edges {
-        node {
-          workstreamId
-          title
-          superseded
-          historyCursor
-          snippet {
-            text
-            hit
-          }
-          entry {
-            __typename
-            entryId
-            revision
-            at
-            ... on ToolEntry {
-              name
-            }
-          }
+/** The page of history after a cursor; null: from the first entry. */
+export const newerQuery = graphql(
+  `
+    query Newer($id: ID!, $first: Int!, $after: String) {
+      workstream(id: $id) {
+        superseded {
+          after
+          through
+        }
+        history(first: $first, after: $after) {
+          ...HistoryFields
         }
       }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+    }
+  `,
+  [historyFields],
+);
+
+/** How far a workstream has come. */
+export const headQuery = graphql(`
+  query Head($id: ID!) {
+    workstream(id: $id) {
+      revision
     }
   }
 `);
+
+/** One page of what was found, newest first. */
+export const searchQuery = graphql(
+  `
+    query Search($text: String!, $workstreamId: ID, $first: Int!, $after: String) {
+      search(text: $text, workstreamId: $workstreamId, first: $first, after: $after) {
+        edges {
+          node {
+            workstreamId
+            title
+            superseded
+            historyCursor
+            snippet {
+              text
+              hit
+            }
+            entry {
+              __typename
+              entryId
+              revision
+              at
+              ... on UserEntry {
+                author {
+                  ...AuthorFields
+                }
+              }
+              ... on ToolEntry {
+                name
+              }
+            }
+          }
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  `,
+  [authorFields],
+);
 
 /** The entries around a place of history, to jump to what was found: `before` older ones, `after` newer ones. Two hundred of each are refused as too much. */
 export const aroundQuery = graphql(

@@ -90,7 +90,7 @@ export const isSettled = (turn: Turn): boolean => turn.outcome !== null;
 export const liveTurn = (p: Projection): Turn | null => (p.turn && !isSettled(p.turn) ? p.turn : null);
 
 /** True when a rewind took this place of the journal out of the conversation. */
-export const isSuperseded = (p: Projection, revision: number): boolean =>
+export const isSuperseded = (p: Pick<Projection, 'superseded'>, revision: number): boolean =>
   p.superseded.some((span) => revision > span.after && revision <= span.through);
 
 /** Applies the next entry. An entry that is not the next one leaves the projection as it is. */

@@ -97,6 +97,7 @@ const toAPerson: readonly (readonly [Refusal<SendMessageOutcome>, Facts])[] = [
   [{ ...said, code: 'WORKSTREAM_CLOSED' }, {}],
   [{ ...said, code: 'QUARANTINED' }, {}],
   [{ ...said, code: 'UNSAVED_CONFLICT' }, {}],
+  [{ ...said, code: 'DISCARDED' }, {}],
 ];
 it.each(toAPerson)(
   'D-11 $0.code is for a person to decide: said at once, with the facts',
@@ -113,7 +114,6 @@ const passing = [
   { code: 'OWNER_LOST' },
   { code: 'SHUTTING_DOWN' },
   { code: 'STORAGE_UNAVAILABLE' },
-  { code: 'DISCARDED' },
   { code: 'CLOSING' },
   { code: 'AT_CAPACITY', capacity: 500 },
 ] as const;

@@ -3,9 +3,22 @@
  * Does not own: who may ask (`http.ts` has checked), or sockets (`websocket.ts`, which uses the same engine).
  */
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
-import { createYoga, useExecutionCancellation, type Plugin, type YogaServerInstance } from 'graphql-yoga';
+import {
+  createYoga,
+  useExecutionCancellation,
+  type GraphQLParams,
+  type Plugin,
+  type YogaServerInstance,
+} from 'graphql-yoga';
 import { GraphQLError } from 'graphql';
-import { parseOperation, schema, stackOverflow, tooLarge } from 'schema';
+import {
+  hasMoreValues,
+  operationLimits,
+  parseOperation,
+  refusalsOf,
+  schema,
+  validateOperation,
+} from 'schema';
 import type { Context } from 'schema/context';
 import { maxBodyBytes, type Faults } from './faults.ts';
 
@@ -70,27 +83,44 @@ const csrfHeader = 'x-graphql-yoga-csrf';
 /** Refuses an operation that asks for too much before any resolver runs, or cannot even be looked at. */
 function useOperationLimits(): Plugin<Context> {
   return {
+    onRequestParse({ request, setRequestParser }) {
+      if (request.method === 'POST') setRequestParser(async (post) => paramsOf(await post.text()));
+    },
     onParse({ setParseFn }) {
       setParseFn(parseOperation);
     },
-    onValidate({ validateFn, setValidationFn }) {
-      setValidationFn((...args: Parameters<typeof validateFn>) => {
-        try {
-          return validateFn(...args) as readonly GraphQLError[];
-        } catch (error) {
-          const overflow = stackOverflow(error);
-          if (overflow) return [overflow];
-          throw error;
-        }
-      });
+    onValidate({ setValidationFn }) {
+      setValidationFn(validateOperation);
     },
     onExecute({ args, setResultAndStopExecution }) {
-      const errors = tooLarge(args, args.contextValue);
+      const errors = refusalsOf(args, args.contextValue);
       if (errors.length > 0) setResultAndStopExecution({ errors });
     },
     onSubscribe({ args, setResultAndStopExecution }) {
-      const errors = tooLarge(args, args.contextValue);
+      const errors = refusalsOf(args, args.contextValue);
       if (errors.length > 0) setResultAndStopExecution({ errors });
     },
   };
 }
+
+/** Yoga looks further at what is in it. */
+function paramsOf(body: string): GraphQLParams {
+  const { values } = operationLimits;
+  if (hasMoreValues(body, values))
+    throw badRequest(
+      'OPERATION_TOO_LARGE',
+      `A request may hold at most ${values} values, with its variables.`,
+    );
+  let params: unknown;
+  try {
+    params = JSON.parse(body);
+  } catch {
+    params = null;
+  }
+  if (typeof params !== 'object' || params === null)
+    throw badRequest('BAD_REQUEST', 'Send a JSON object: {"query": "…", "variables": {…}}.');
+  return params;
+}
+
+const badRequest = (code: string, message: string): GraphQLError =>
+  new GraphQLError(message, { extensions: { code, http: { status: 400 } } });

@@ -15,8 +15,8 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
-import { useServer, type Extra } from 'graphql-ws/use/ws';
-import type { ConnectionInitMessage } from 'graphql-ws';
+import { CloseCode, handleProtocols, makeServer, type ConnectionInitMessage } from 'graphql-ws';
+import { hasMoreValues, operationLimits } from 'schema';
 import type { Access, Services } from 'schema/services';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Log } from '../ports/log.ts';
@@ -31,7 +31,7 @@ export interface Sockets {
   close(code: number, reason: string): Promise<void>;
 }
 
-type State = Extra & { admission?: Admission } & Record<PropertyKey, unknown>;
+type State = { readonly socket: WebSocket; admission?: Admission } & Record<PropertyKey, unknown>;
 /** What Yoga calls an enveloped engine: its plugins around GraphQL, for one operation. Yoga types it loosely. */
 interface Engine {
   readonly schema: GraphQLSchema;
@@ -44,6 +44,8 @@ interface Engine {
 
 /** Most operations, subscriptions included, that run at once on one socket. */
 const maxOperations = 256;
+/** Between two pings of a socket. */
+const beatMs = 12_000;
 
 export function serveSockets(deps: {
   readonly graphql: GraphQLEngine;
@@ -53,84 +55,112 @@ export function serveSockets(deps: {
   readonly log: Log;
 }): Sockets {
   const { graphql, services, access, faults, log } = deps;
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, perMessageDeflate: false });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxBodyBytes,
+    perMessageDeflate: false,
+    handleProtocols: (protocols) => handleProtocols(protocols),
+  });
 
-  const ended = useServer<ConnectionInitMessage['payload'], State>(
-    {
-      // Keeps error texts out of close reasons, whatever NODE_ENV says.
-      isProd: true,
-      connectionInitWaitTimeout: 5_000,
-      onConnect: async ({ connectionParams, extra }) => {
-        const { socket } = extra;
-        try {
-          const admission = await admit(access, tokenOf(connectionParams), () => {
-            socket.close(4401, 'The token was revoked.');
-          });
-          if (!admission) {
-            socket.close(4401, 'A valid token is needed.');
-            return false;
-          }
-          if (socket.readyState !== socket.OPEN) {
-            admission.release();
-            return false;
-          }
-          extra.admission = admission;
-          socket.once('close', admission.release);
-          return true;
-        } catch (error) {
-          if (!isStorageUnavailable(error)) faults.mask(error);
-          socket.close(1013, 'The server cannot check the token now; try later.');
+  const protocol = makeServer<ConnectionInitMessage['payload'], State>({
+    connectionInitWaitTimeout: 5_000,
+    onConnect: async ({ connectionParams, extra }) => {
+      const { socket } = extra;
+      try {
+        const admission = await admit(access, tokenOf(connectionParams), () => {
+          socket.close(4401, 'The token was revoked.');
+        });
+        if (!admission) {
+          socket.close(4401, 'A valid token is needed.');
           return false;
         }
-      },
-      onSubscribe: async ({ extra, subscriptions }, _id, params) => {
-        try {
-          if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
-          if (Object.keys(subscriptions).length > maxOperations)
-            throw fault(
-              'TOO_MANY_OPERATIONS',
-              `A socket carries at most ${maxOperations} operations at once.`,
-            );
-          const { viewer } = extra.admission;
-          const engine = graphql.getEnveloped({ services, viewer, params } as never) as Engine;
-          const document = engine.parse(params.query);
-          const errors = engine.validate(engine.schema, document);
-          if (errors.length > 0) return errors.map(withoutHttp);
-          return {
-            schema: engine.schema,
-            document,
-            operationName: params.operationName,
-            variableValues: params.variables,
-            contextValue: await engine.contextFactory(),
-            // How graphql-ws hands the engine of this operation to `execute` and `subscribe` below.
-            rootValue: engine,
-          };
-        } catch (error) {
-          return [withoutHttp(faults.mask(error))];
+        if (socket.readyState !== socket.OPEN) {
+          admission.release();
+          return false;
         }
-      },
-      execute: (args) => (args.rootValue as Engine).execute(args) as Promise<ExecutionResult>,
-      subscribe: async (args) => {
-        const result = (await (args.rootValue as Engine).subscribe(args)) as
-          AsyncGenerator<ExecutionResult> | ExecutionResult;
-        return Symbol.asyncIterator in result ? endingInAnswer(result, faults) : result;
-      },
-      onNext: (_context, _id, _params, _args, { data, errors, extensions }) =>
-        errors && {
-          ...(data !== undefined && { data }),
-          ...(extensions !== undefined && { extensions }),
-          errors: errors.map((e) => withoutHttp(e).toJSON()),
-        },
+        extra.admission = admission;
+        socket.once('close', admission.release);
+        return true;
+      } catch (error) {
+        if (!isStorageUnavailable(error)) faults.mask(error);
+        socket.close(1013, 'The server cannot check the token now; try later.');
+        return false;
+      }
     },
-    sockets,
-    12_000,
-  );
+    onSubscribe: async ({ extra, subscriptions }, _id, params) => {
+      try {
+        if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
+        if (Object.keys(subscriptions).length > maxOperations)
+          throw fault('TOO_MANY_OPERATIONS', `A socket carries at most ${maxOperations} operations at once.`);
+        const { viewer } = extra.admission;
+        const engine = graphql.getEnveloped({ services, viewer, params } as never) as Engine;
+        const document = engine.parse(params.query);
+        const errors = engine.validate(engine.schema, document);
+        if (errors.length > 0) return errors.map(withoutHttp);
+        return {
+          schema: engine.schema,
+          document,
+          operationName: params.operationName,
+          variableValues: params.variables,
+          contextValue: await engine.contextFactory(),
+          // How graphql-ws hands the engine of this operation to `execute` and `subscribe` below.
+          rootValue: engine,
+        };
+      } catch (error) {
+        return [withoutHttp(faults.mask(error))];
+      }
+    },
+    execute: (args) => (args.rootValue as Engine).execute(args) as Promise<ExecutionResult>,
+    subscribe: async (args) => {
+      const result = (await (args.rootValue as Engine).subscribe(args)) as
+        AsyncGenerator<ExecutionResult> | ExecutionResult;
+      return Symbol.asyncIterator in result ? endingInAnswer(result, faults) : result;
+    },
+    onNext: (_context, _id, _params, _args, { data, errors, extensions }) =>
+      errors && {
+        ...(data !== undefined && { data }),
+        ...(extensions !== undefined && { extensions }),
+        errors: errors.map((e) => withoutHttp(e).toJSON()),
+      },
+  });
 
+  // Not by graphql-ws/use/ws, which prints to the console what any stranger can provoke.
   sockets.on('connection', (socket: WebSocket) => {
-    // graphql-ws prints to the console what any stranger can provoke, for example a message that is too long.
-    socket.removeAllListeners('error');
     socket.on('error', (error) => {
       log.warn({ reason: error.message }, 'a socket failed');
+    });
+    const closed = protocol.opened(
+      {
+        protocol: socket.protocol,
+        send: (text) =>
+          new Promise((resolve) => {
+            // One that is gone hears of it by 'close'.
+            if (socket.readyState === socket.OPEN) socket.send(text, () => resolve());
+            else resolve();
+          }),
+        close: (code, reason) => {
+          socket.close(code, reason);
+        },
+        onMessage: (handle) => {
+          socket.on('message', (data: Buffer) => {
+            const text = data.toString('utf8');
+            if (hasMoreValues(text, operationLimits.values))
+              return void socket.close(CloseCode.BadRequest, 'A message holds too many values.');
+            handle(text).catch((error: unknown) => {
+              log.warn({ reason: String(error) }, 'a message on a socket could not be handled');
+              socket.close(CloseCode.BadRequest, 'Invalid message received');
+            });
+          });
+        },
+      },
+      { socket },
+    );
+    const stopBeating = keepAlive(socket);
+    socket.once('close', (code, reason) => {
+      stopBeating();
+      closed(code, reason.toString()).catch((error: unknown) => {
+        faults.mask(error);
+      });
     });
   });
 
@@ -144,9 +174,23 @@ export function serveSockets(deps: {
       const open = [...sockets.clients];
       for (const socket of open) socket.close(code, reason);
       await Promise.all(open.map((socket) => closedWithin(socket, 1_000)));
-      await ended.dispose();
+      await new Promise<void>((resolve) => {
+        sockets.close(() => resolve());
+      });
     },
   };
+}
+
+/** Ends a socket that does not answer a ping until the next one is due. The returned function stops it. */
+function keepAlive(socket: WebSocket): () => void {
+  let answered = true;
+  socket.on('pong', () => (answered = true));
+  const beat = setInterval(() => {
+    if (!answered) return socket.terminate();
+    answered = false;
+    socket.ping();
+  }, beatMs);
+  return () => clearInterval(beat);
 }
 
 const fault = (code: string, message: string): GraphQLError =>

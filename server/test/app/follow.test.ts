@@ -143,6 +143,31 @@ describe('A feed', () => {
     expect(revisions([...follower.items, ...again.items])).toEqual([3, 4, 5, 6]);
   });
 
+  it('passes on nothing of an owner that was overtaken and does not know it yet (broke: simulation, seeds 2079 and 2417; I11, D-55)', async () => {
+    const { ownership } = world.storage;
+    const { claim } = ownership;
+    let arrive = (): void => undefined;
+    const late = new Promise<void>((resolve) => (arrive = resolve));
+    vi.spyOn(ownership, 'claim').mockImplementationOnce(async (...asked) => {
+      const outcome = await claim(...asked);
+      await late;
+      return outcome;
+    });
+    const loading = world.load(id);
+    await settled();
+    world.storage.takeOver(id);
+    const follower = attach(world, id, null);
+    expect(await follower.item('Synchronized')).toMatchObject({ epoch: 2 });
+    arrive();
+    const stale = await loading;
+    stale.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, saying('never stored'));
+    expect(stale.state()).toMatchObject({ epoch: 1, pending: [{ kind: 'TURN' }, { kind: 'USER' }] });
+    expect(await follower.item('Ended')).toMatchObject({ resumable: true });
+    await until(() => follower.done);
+    expect(types(follower.items)).not.toContain('EntryAdmitted');
+    expect(follower.cursor).toBe(await cursorAt(2));
+  });
+
   it('sends a heartbeat with the head every 15 s (D-57)', async () => {
     const follower = attach(world, id, null);
     await follower.item('Synchronized');

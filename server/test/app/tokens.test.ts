@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import { ada, createWorld, newKey, type World } from './support/world.ts';
 
 let world: World;
@@ -120,4 +121,108 @@ describe('A token', () => {
       expect(await world.tokens.authenticate(t)).toBeNull();
     },
   );
+});
+
+describe('A token found good before', () => {
+  /** Counts what the store is asked; `frozen` leaves questions unanswered. */
+  function watch() {
+    const { tokens } = world.storage;
+    const find = tokens.find.bind(tokens);
+    const watched = { asked: 0, frozen: false };
+    Object.assign(tokens, {
+      find: (hash: string) => {
+        watched.asked++;
+        return watched.frozen ? new Promise(() => undefined) : find(hash);
+      },
+    });
+    return watched;
+  }
+
+  it('lets its holder in while the database is away, and for an hour at most', async () => {
+    const { secret, id } = await made();
+    await world.tokens.authenticate(secret);
+    world.storage.goAway();
+    await world.clock.advance(60 * 60 * 1_000 - 1);
+    expect(await world.tokens.authenticate(secret)).toMatchObject({ tokenId: id });
+    await world.clock.advance(1);
+    await expect(world.tokens.authenticate(secret)).rejects.toThrow(StorageUnavailableError);
+    world.storage.comeBack();
+    expect(await world.tokens.authenticate(secret)).toMatchObject({ tokenId: id });
+  });
+
+  it('lets its holder in within 250 ms while the database is frozen, asking it once', async () => {
+    const { secret, id } = await made();
+    await world.tokens.authenticate(secret);
+    await world.clock.advance(5_000);
+    const watched = watch();
+    watched.frozen = true;
+    const coming = [world.tokens.authenticate(secret), world.tokens.authenticate(secret)];
+    await world.clock.advance(250);
+    expect(await Promise.all(coming)).toMatchObject([{ tokenId: id }, { tokenId: id }]);
+    expect(watched.asked).toBe(1);
+  });
+
+  it('costs no question for 5 s', async () => {
+    const { secret } = await made();
+    const watched = watch();
+    for (let i = 0; i < 10; i++) await world.tokens.authenticate(secret);
+    await world.clock.advance(4_999);
+    await world.tokens.authenticate(secret);
+    expect(watched.asked).toBe(1);
+    await world.clock.advance(1);
+    await world.tokens.authenticate(secret);
+    expect(watched.asked).toBe(2);
+  });
+
+  it('is not known to be good when it never was asked about', async () => {
+    const { secret } = await made();
+    world.storage.goAway();
+    await expect(world.tokens.authenticate(secret)).rejects.toThrow(StorageUnavailableError);
+    await expect(world.tokens.authenticate('weir_stranger')).rejects.toThrow(StorageUnavailableError);
+  });
+
+  it('and revoked here is out at once, also when the store answers late what it read before', async () => {
+    const { secret, id } = await made();
+    await world.tokens.authenticate(secret);
+    await world.clock.advance(5_000);
+    const { tokens } = world.storage;
+    const find = tokens.find.bind(tokens);
+    let answer = (): void => undefined;
+    Object.assign(tokens, {
+      find: async (hash: string) => {
+        const row = await find(hash);
+        await new Promise<void>((resolve) => (answer = resolve));
+        return row;
+      },
+    });
+    const late = world.tokens.authenticate(secret);
+    await world.clock.waitForTimers();
+    expect(await revoke(id)).toMatchObject({ type: 'Accepted' });
+    answer();
+    expect(await late).toBeNull();
+    Object.assign(tokens, { find });
+    expect(await world.tokens.authenticate(secret)).toBeNull();
+    world.storage.goAway();
+    await expect(world.tokens.authenticate(secret)).rejects.toThrow(StorageUnavailableError);
+  });
+
+  it('is not trusted any more once somebody tried to revoke it in vain', async () => {
+    const { secret, id } = await made();
+    await world.tokens.authenticate(secret);
+    world.storage.goAway();
+    expect(await revoke(id)).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    await expect(world.tokens.authenticate(secret)).rejects.toThrow(StorageUnavailableError);
+  });
+
+  it('and revoked by another process is out after 5 s, and who holds it is told then', async () => {
+    const { secret, id } = await made();
+    await world.tokens.authenticate(secret);
+    const told: string[] = [];
+    world.tokens.onRevoked(id, () => told.push('gone'));
+    await world.storage.tokens.revoke(id);
+    expect(await world.tokens.authenticate(secret)).not.toBeNull();
+    await world.clock.advance(5_000);
+    expect(await world.tokens.authenticate(secret)).toBeNull();
+    expect(told).toEqual(['gone']);
+  });
 });

@@ -4,10 +4,12 @@
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { editQueuedMessage, retryTurn, rewindWorkstream, type Answer } from 'schema/client-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey, type Api, type Result } from '../../../e2e/support/api.ts';
 import { brokenLaws, ofKind } from '../../../e2e/support/journal-laws.ts';
 import type { Weir } from '../../../e2e/support/weir.ts';
+import { audit } from '../support/audits.ts';
 import { askedAbout, setBench, traceOf, type Bench } from './support.ts';
 
 let bench: Bench;
@@ -105,6 +107,83 @@ describe('many at once', () => {
     const history = await api.history(id);
     expect(ofKind(history, 'USER')).toMatchObject([{ id: answers[0]!.messageId, text: 'Only once.' }]);
     expect(brokenLaws(history, { settled: true })).toEqual([]);
+    bench.provider.assertDone();
+  });
+
+  /** What 64 copies of one command are answered. */
+  async function copies<R>(send: () => Promise<Answer<{ readonly result: R }>>): Promise<readonly R[]> {
+    const answers = await Promise.all(Array.from({ length: 64 }, send));
+    return answers.map((answer) => {
+      if (!answer.ok) throw new Error(JSON.stringify(answer.failure));
+      return answer.data.result;
+    });
+  }
+
+  it('takes 64 copies of an edit, a rewind and a retry for one each: one entry, 64 equal answers (D-59, D-60, D-63)', async () => {
+    const id = await api.create();
+    bench.provider.script([{ stream: ['Busy ', { gate: 'copies' }, 'no more.'] }, { stream: ['Edited.'] }]);
+    await api.send(id, 'Begin.');
+    await bench.provider.waitForGate('copies');
+    const { messageId } = await api.send(id, 'Wait.');
+    const edit = { input: { key: newKey(), workstreamId: id, messageId: messageId!, text: 'Wait, edited.' } };
+    const edits = await copies(() => api.transport.request(editQueuedMessage, edit));
+    expect(edits[0]).toMatchObject({ durability: 'DURABLE' });
+    for (const answer of edits) expect(answer).toEqual(edits[0]);
+    bench.provider.release('copies');
+    await api.waitForState(id, 'IDLE');
+
+    bench.provider.script([{ stream: ['Again.'] }]);
+    const seen = (await api.snapshot(id)).view.projection.turn!.id;
+    const retry = { input: { key: newKey(), workstreamId: id, turnId: seen, from: 'MESSAGE' as const } };
+    const retries = await copies(() => api.transport.request(retryTurn, retry));
+    expect(retries[0]).toMatchObject({ durability: 'DURABLE' });
+    for (const answer of retries) expect(answer).toEqual(retries[0]);
+    await api.waitForState(id, 'IDLE');
+
+    const last = (await api.snapshot(id)).view.projection.turn!.id;
+    const first = ofKind(await api.history(id), 'USER')[0]!;
+    const rewind = { input: { key: newKey(), workstreamId: id, messageId: first.id, turnId: last } };
+    const rewinds = await copies(() => api.transport.request(rewindWorkstream, rewind));
+    expect(rewinds[0]).toMatchObject({ durability: 'DURABLE', text: 'Begin.' });
+    for (const answer of rewinds) expect(answer).toEqual(rewinds[0]);
+
+    const history = await api.history(id);
+    expect(ofKind(history, 'USER').map((e) => e.text)).toEqual(['Begin.', 'Wait, edited.']);
+    expect(ofKind(history, 'REWIND').map((e) => e.reason)).toEqual(['RETRY', 'REWIND']);
+    const texts = ofKind(history, 'QUEUE').map((e) => e.queue.items.map((item) => item.text));
+    expect(texts).toEqual([['Wait.'], ['Wait, edited.'], []]);
+    expect(brokenLaws(history, { settled: true })).toEqual([]);
+    expect(await audit(bench.database.sql)).toEqual([]);
+    bench.provider.assertDone();
+  });
+
+  it('lets one of 64 retries under different keys win, on two servers: one turn, the others are told why not (D-59, D-62, D-101)', async () => {
+    const second = await bench.join();
+    const id = await api.create();
+    bench.provider.script([{ stream: ['Once.'] }, { stream: [{ gate: 'raced' }, 'Twice.'] }]);
+    await api.send(id, 'Race back.');
+    await api.waitForState(id, 'IDLE');
+    const turnId = (await api.snapshot(id)).view.projection.turn!.id;
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, async (_, i) => {
+        const asked = i % 2 === 0 ? api : second.api;
+        const input = { key: newKey(), workstreamId: id, turnId, from: 'LAST_RESULT' as const };
+        const answer = await asked.transport.request(retryTurn, { input });
+        if (!answer.ok) throw new Error(JSON.stringify(answer.failure));
+        return answer.data.result as Result;
+      }),
+    );
+    const won = answers.filter((answer) => answer.durability === 'DURABLE');
+    expect(won).toHaveLength(1);
+    const codes = new Set(answers.flatMap((answer) => answer.code ?? []));
+    expect([...codes].toSorted()).toEqual(['BUSY', 'OWNER_ELSEWHERE']);
+    bench.provider.release('raced');
+    await api.waitForState(id, 'IDLE');
+    const history = await api.history(id);
+    expect(ofKind(history, 'REWIND')).toHaveLength(1);
+    expect(ofKind(history, 'ASSISTANT').map((e) => e.text)).toEqual(['Once.', 'Twice.']);
+    expect(brokenLaws(history, { settled: true })).toEqual([]);
+    expect(await audit(bench.database.sql)).toEqual([]);
     bench.provider.assertDone();
   });
 

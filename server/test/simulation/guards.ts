@@ -28,6 +28,21 @@ const disk = 'test/support/memory-storage.ts';
 const change = (file: string, find: string, replace: string): Change => ({ file, find, replace });
 
 const withoutHeadFence = change(disk, '      row.revision !== batch.expectedHead ||\n', '');
+const withoutCommitKeys = change(
+  disk,
+  'if (keys.has(commitKey(entry)))',
+  'if (keys.has(commitKey(entry)) && keys.size === 0)',
+);
+const withoutReceiptKeys = change(
+  disk,
+  'if (taken.length > 0 && !(batch.entries.length === 0 && same))',
+  'if (taken.length < 0 && same)',
+);
+const withoutOneLiveTurn = change(
+  disk,
+  'if (live !== null && live !== entry.turn.id)',
+  `if (live === '' && live !== entry.turn.id)`,
+);
 const withoutLookingUp = change(
   'src/app/services/command.ts',
   `if (known === 'NEW' || known === 'HERE') return`,
@@ -39,7 +54,11 @@ export const guards: readonly Guard[] = [
     name: 'the fence on the epoch, in SQL (D-4)',
     without: [change(disk, '      row.epoch !== batch.epoch ||\n', '')],
   },
-  { name: 'the fence on the head, in SQL (D-4)', without: [withoutHeadFence] },
+  {
+    name: 'the fence on the head, in SQL (D-4)',
+    without: [withoutHeadFence],
+    hazard: [withoutCommitKeys, withoutReceiptKeys],
+  },
   {
     name: 'the fence on the incarnation, in SQL (D-4)',
     without: [
@@ -48,21 +67,13 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'an entry has one commit key, in SQL, behind the fence on the head (I26, I38)',
-    without: [
-      change(disk, 'if (keys.has(commitKey(entry)))', 'if (keys.has(commitKey(entry)) && keys.size === 0)'),
-    ],
+    without: [withoutCommitKeys],
     hazard: [withoutHeadFence],
     beyond: ['D-51'],
   },
   {
     name: 'a receipt has one key, in SQL, behind the look-up (D-60)',
-    without: [
-      change(
-        disk,
-        'if (taken.length > 0 && !(batch.entries.length === 0 && same))',
-        'if (taken.length < 0 && same)',
-      ),
-    ],
+    without: [withoutReceiptKeys],
     hazard: [withoutLookingUp],
     beyond: ['D-51', 'D-31', 'I18', 'I19', 'I20', 'I24', 'D-22'],
   },
@@ -125,6 +136,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a key is looked up in the database (D-60)',
     without: [withoutLookingUp],
+    hazard: [withoutReceiptKeys],
   },
   {
     name: 'a second copy of a command joins the first (D-60)',
@@ -135,6 +147,7 @@ export const guards: readonly Guard[] = [
         'const known = undefined;',
       ),
     ],
+    hazard: [withoutReceiptKeys],
   },
   {
     name: 'an unknown outcome is not taken for stored (D-52)',
@@ -157,6 +170,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'what was running when its process died is UNKNOWN, not run again (D-9, I37)',
     without: [change('src/core/turn/recovery.ts', 'resumeBatch(markLost(claimed))', 'resumeBatch(claimed)')],
+    hazard: [withoutCommitKeys],
   },
   {
     name: 'one flight loads a workstream (D-22)',
@@ -277,6 +291,7 @@ export const guards: readonly Guard[] = [
         '',
       ),
     ],
+    hazard: [withoutOneLiveTurn],
   },
   {
     name: 'who takes something back has seen the last turn (D-62)',

@@ -4,10 +4,12 @@
  */
 import { decodeCursor, liveTurn, openItems, type ApprovalCycle, type Finish } from 'schema/projection';
 import type { Viewer } from 'schema/model';
+import type { ModelOutcome } from '../../src/ports/model.ts';
 import { createChance, pick } from './chance.ts';
 import { ada, bob } from './node.ts';
 import type { Node } from './node.ts';
 import type { Input } from './people.ts';
+import type { ModelCall } from './provider.ts';
 import type { World } from './world.ts';
 
 interface Kind {
@@ -50,17 +52,18 @@ function ask(world: World, n: number, by: Viewer, input: Input): void {
 function answer(world: World, n: number): void {
   const call = openCall(world, n);
   if (!call) return;
-  const finish: Finish = (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]!;
-  call.end({
-    type: 'answered',
-    text: call.said || call.word,
-    reasoning: '',
-    calls: [],
-    finish,
-    usage: null,
-    model: 'test',
-  });
+  call.end(answerOf(call, (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]));
 }
+
+const answerOf = (call: ModelCall, finish: Finish = 'STOP'): ModelOutcome => ({
+  type: 'answered',
+  text: call.said || call.word,
+  reasoning: '',
+  calls: [],
+  finish,
+  usage: null,
+  model: 'test',
+});
 
 function callTools(world: World, n: number): void {
   const call = openCall(world, n);
@@ -432,13 +435,23 @@ export const kinds = {
   rob: {
     weight: 0.9,
     family: 'takeover',
-    /** Somebody takes the workstream and dies at once; the owner finds out when it writes. */
+    /**
+     * Somebody takes the workstream and dies at once; the owner finds out when it writes. Now and then it owns it again
+     * before a question of its former load is answered.
+     */
     async play(world, n) {
       const call = openCall(world);
+      const owner = world.owner();
       if (call && n % 2 === 0) call.stubborn = true;
       world.disk.rob(world.workstreamId);
       send(world, n);
       await world.scheduler.flow(n >> 2, n % 16);
+      if (n % 4 > 0 || !owner || call?.by !== owner.process) return;
+      await world.scheduler.flow(n >> 3, 12);
+      world.people.ask(world.people.want(ada, message(world, ada)), owner);
+      await world.scheduler.flow(n >> 4, 10);
+      call.end(answerOf(call));
+      await world.scheduler.flow(n >> 5, n % 12);
     },
   },
   cutOff: {

@@ -4,6 +4,7 @@
 import type { Viewer } from 'schema/model';
 import type { Services } from 'schema/services';
 import { systemSecrets } from '../../src/adapters/random/index.ts';
+import { sentenceOf } from '../../src/app/actor/actor.ts';
 import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
 import { createHub, type Hub } from '../../src/app/feed/hub.ts';
 import { createHeartbeat, type Round } from '../../src/app/rounds/heartbeat.ts';
@@ -89,7 +90,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       ...inner,
       publish(id, item) {
         const state = stateOf(id);
-        const robbed = item.type === 'Ended' && item.reason.startsWith('Another process took over');
+        const robbed = item.type === 'Ended' && item.reason === sentenceOf.ownerLost;
         if (robbed && !lost && state && process.alive) deps.onRobbed(process, state);
         inner.publish(id, item);
       },

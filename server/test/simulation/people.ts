@@ -140,9 +140,10 @@ export function createPeople(deps: {
       if (!others && intent.told === null) intent.refused = true;
       return;
     }
-    if (intent.stolen) violate('I19', `${what} with another input was accepted`);
     const { durability, ...acceptance } = answer as Answer & Readonly<Record<string, unknown>>;
+    // Who is cut off and does not know that it was robbed cannot know the key: what it calls pending never lands.
     if (durability !== 'DURABLE') return;
+    if (intent.stolen) violate('I19', `${what} with another input was accepted`);
     const now = recorded(intent);
     const plain = intent.input.type === 'create' ? { workstreamId: acceptance['workstreamId'] } : acceptance;
     if (now.length === 0) violate('I11', `${what} is called durable, and nothing is recorded`);

@@ -39,6 +39,7 @@ export async function live(moves: readonly Move[], options: WorldOptions = {}): 
   }
   edges = world.trap.visits;
   await comeToRest(world);
+  if (!world.violation) options.atRest?.(world);
   return result();
 }
 

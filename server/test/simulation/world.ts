@@ -3,6 +3,7 @@
  * Does not own: what happens in it (`moves.ts`), or how it comes to rest (`quiet.ts`).
  */
 import type { Projection } from 'schema/projection';
+import type { Batch } from '../../src/ports/journal.ts';
 import { idOf } from './chance.ts';
 import { createDisk, type Disk } from './disk.ts';
 import { createEffectLaws } from './effect-laws.ts';
@@ -60,12 +61,39 @@ export interface WorldOptions {
   readonly ignored?: readonly LawId[];
   /** A process dies at this visit to the edge of a commit, a claim or an effect. */
   readonly dieAt?: number;
+  /** Gets what lands in the database, in that order. */
+  readonly landed?: (landing: Landing) => void;
+  /** Gets the world once all has come to rest, if no law failed. */
+  readonly atRest?: (world: World) => void;
 }
+
+/** `removed`: an administrator deleted the workstream. */
+export type Landing =
+  | { readonly type: 'published' | 'committed'; readonly batch: Batch }
+  | { readonly type: 'removed'; readonly workstreamId: string };
+
+/** The same laws, with somebody who looks on. */
+const watched = (laws: JournalLaws, landed: (landing: Landing) => void): JournalLaws => ({
+  ...laws,
+  published(batch) {
+    landed({ type: 'published', batch });
+    laws.published(batch);
+  },
+  committed(batch, outcome, who, stored) {
+    if (outcome.type === 'committed') landed({ type: 'committed', batch });
+    laws.committed(batch, outcome, who, stored);
+  },
+  removed(workstreamId) {
+    landed({ type: 'removed', workstreamId });
+    laws.removed(workstreamId);
+  },
+});
 
 export async function createWorld({
   trace = () => undefined,
   ignored = [],
   dieAt,
+  landed = () => undefined,
 }: WorldOptions = {}): Promise<World> {
   let violation: Violation | null = null;
   let crashes = 0;
@@ -85,7 +113,7 @@ export async function createWorld({
     trace(`✗ ${law}: ${detail}`);
   };
   const scheduler = createScheduler(trace);
-  const laws = createJournalLaws(violate);
+  const laws = watched(createJournalLaws(violate), landed);
   const trap = createTrap((process, why) => crash(process, why), dieAt ?? null);
   const disk = createDisk({ scheduler, laws, trap, violate });
   const effects = createEffectLaws(laws, violate);

@@ -86,7 +86,8 @@ export async function createDatabase(options: { readonly empty?: boolean } = {})
   };
 }
 
-async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
+/** A server for databases, of whose embedded kind `stop` deletes everything; whoever is not in this run's project needs one. */
+export async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given) return { url: given, stop: () => Promise.resolve() };
   const dataDir = mkdtempSync(join(tmpdir(), 'weir-test-'));
@@ -105,7 +106,8 @@ async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
   };
 }
 
-async function run(url: string, sql: string): Promise<void> {
+/** One statement over a connection of its own. */
+export async function run(url: string, sql: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
@@ -115,7 +117,8 @@ async function run(url: string, sql: string): Promise<void> {
   }
 }
 
-function withDatabase(url: string, name: string): string {
+/** The URL of another database of the same server. */
+export function withDatabase(url: string, name: string): string {
   const changed = new URL(url);
   changed.pathname = `/${name}`;
   return changed.href;

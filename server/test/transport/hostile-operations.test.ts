@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import type { GraphQLFormattedError } from 'graphql';
 import { stackOverflow } from 'schema';
@@ -38,8 +39,11 @@ describe('an operation', () => {
     ['with a comment that is no place to hide', `# "\n${'{a'.repeat(201)}`],
     ['with a chain of 3,000 fragments', chain(3_000)],
     ['with a chain of 100,000 fragments', chain(100_000)],
-    ['with a text of its own instead of a variable', `{ __type(name: "${'x'.repeat(100_000)}") { name } }`],
-    ['of more than 10,000 tokens', `{ ${'id '.repeat(10_001)} }`],
+    ['with a text of its own instead of a variable', `{ __type(name: "${'x'.repeat(50_000)}") { name } }`],
+    ['of more than 4,000 tokens', `{ ${'id '.repeat(4_001)} }`],
+    ['of more than 2,000 lines', `{${'\n'.repeat(2_000)} __typename }`],
+    ['of more than 2,000 lines by carriage returns', `{${'\r'.repeat(2_000)} __typename }`],
+    ['of 500 fields of one name', `{ ${'__typename '.repeat(500)} }`],
   ])('%s is too large on both transports, and no fault', async (_, query) => {
     const { http, socket, log } = await askBoth(query);
     expect(http.map((e) => e.extensions)).toEqual([{ code: 'OPERATION_TOO_LARGE' }]);
@@ -55,9 +59,9 @@ describe('an operation', () => {
       'beside one another',
       `{ ${Array.from({ length: 300 }, (_, i) => `a${i}: __type(name: "x") { name }`).join(' ')} }`,
     ],
-    ['of a long chain of fragments', chain(1_100)],
-    ['of fragments that nest 3,000 deep together', deepChain(17, 180)],
-    ['in a string of 90,000', `{ __type(name: "${'{'.repeat(90_000)}") { name } }`],
+    ['of a long chain of fragments', chain(450)],
+    ['of fragments that nest 340 deep together', deepChain(2, 170)],
+    ['in a string of 45,000', `{ __type(name: "${'{'.repeat(45_000)}") { name } }`],
   ])('with very many brackets %s is answered', async (_, query) => {
     expect(await askBoth(query)).toEqual({ http: [], socket: [], log: [] });
   });
@@ -73,6 +77,58 @@ describe('an operation', () => {
     expect(http.map((e) => e.extensions)).toEqual([{ code }]);
     expect(socket.map((e) => e.extensions)).toEqual([{ code }]);
     expect(log).toEqual([]);
+  });
+});
+
+describe('a wrong request', () => {
+  const sending = 'mutation ($i: SendMessageInput!) { sendMessage(input: $i) { __typename } }';
+  const many = (count: number, name: (i: number) => string, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), value]));
+  const fields = Array.from({ length: 1_200 }, (_, i) => `unknown${i}`).join(' ');
+
+  it.each<[string, string, Record<string, unknown>, string]>([
+    ['of 1,500 unknown input fields', sending, { i: many(1_500, (i) => `f${i}`, 1) }, 'BAD_USER_INPUT'],
+    ['of 60 unknown input fields with long values', sending, { i: many(60, (i) => `f${i}`, 'x'.repeat(60_000)) }, 'BAD_USER_INPUT'], // prettier-ignore
+    ['of 60 unknown input fields with long names', sending, { i: many(60, (i) => `${'y'.repeat(60_000)}${i}`, 1) }, 'BAD_USER_INPUT'], // prettier-ignore
+    ['of a long text for an object', sending, { i: '"'.repeat(1_900_000) }, 'BAD_USER_INPUT'],
+    ['of 100 wrong variables', `query (${Array.from({ length: 100 }, (_, i) => `$v${i}: Int`).join(' ')}) { ${Array.from({ length: 100 }, (_, i) => `a${i}: workstreams(first: $v${i}) { totalCount }`).join(' ')} }`, many(100, (i) => `v${i}`, 'x'.repeat(30_000)), 'BAD_USER_INPUT'], // prettier-ignore
+    ['of a million lists', sending, { i: Array.from({ length: 1_000_000 }, () => []) }, 'OPERATION_TOO_LARGE'], // prettier-ignore
+    ['of 300,000 variables that nobody asked for', '{ __typename }', many(300_000, (i) => `v${i}`, 1), 'OPERATION_TOO_LARGE'], // prettier-ignore
+    ['of 1,200 unknown fields', `{ ${'\n'.repeat(1_900)} ${fields} }`, {}, 'GRAPHQL_VALIDATION_FAILED'],
+    ['of one very long unknown field', `{ ${'workstreams'.repeat(4_000)} }`, {}, 'GRAPHQL_VALIDATION_FAILED'], // prettier-ignore
+    ['of 1,200 unknown fields in a literal', `mutation { sendMessage(input: { ${fields.replaceAll(' ', ': 1 ')}: 1 }) { __typename } }`, {}, 'GRAPHQL_VALIDATION_FAILED'], // prettier-ignore
+    ['of 900 times the same variable', `query (${'\n'.repeat(1_900)} ${'$a: Int '.repeat(900)}) { __typename }`, {}, 'GRAPHQL_VALIDATION_FAILED'], // prettier-ignore
+  ])('%s gets a short answer, and holds nobody up', async (_, query, variables, code) => {
+    const { send, post } = await serve();
+    const stalls = monitorEventLoopDelay({ resolution: 5 });
+    const body = JSON.stringify({ query, variables });
+    await post('{ __typename }');
+    stalls.enable();
+    const answer = await send(
+      'POST',
+      '/graphql',
+      { 'content-type': 'application/json', authorization: 'Bearer good' },
+      body,
+    );
+    stalls.disable();
+    expect(new Set(answer.errors.map((e) => e.extensions?.['code']))).toEqual(new Set([code]));
+    expect(answer.text.length).toBeLessThan(40_000);
+    // A quarter of a second where nothing else runs; this machine may be busy.
+    expect(stalls.max / 1e6).toBeLessThan(1_000);
+  });
+
+  it('is judged by the operation that is meant; the others need no variables', async () => {
+    const { send } = await serve();
+    const query = 'query mine { __typename } query other($n: Int!) { workstreams(first: $n) { totalCount } }';
+    const ask = (operationName: string) =>
+      send(
+        'POST',
+        '/graphql',
+        { 'content-type': 'application/json', authorization: 'Bearer good' },
+        JSON.stringify({ query, operationName }),
+      );
+    expect((await ask('mine')).body).toEqual({ data: { __typename: 'Query' } });
+    expect((await ask('other')).errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { get, request, type IncomingMessage } from 'node:http';
 import type { GraphQLFormattedError } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampleEntries } from '../../../schema/test/sample-entries.ts';
 import { admitted, closed, message, messages, serve, workstreamId, type Frame } from './harness.ts';
 
@@ -101,6 +101,28 @@ describe('opening a socket', () => {
     const end = closed(socket);
     socket.send('{"type":"nonsense"}');
     expect((await end).code).toBe(4400);
+  });
+
+  it.each([
+    ['that only servers send', '{"type":"next","id":"1","payload":{}}', 'Invalid message received'],
+    [
+      'with more values than any operation needs',
+      `[${'{},'.repeat(1_000_000)}{}]`,
+      'A message holds too many values.',
+    ],
+  ])('ends with 4400 at a message %s, and prints one line at most', async (_, text, reason) => {
+    const { openSocket, log } = await serve();
+    const printed = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => printed.mockRestore());
+    const socket = openSocket();
+    const end = closed(socket);
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.send(text);
+    expect(await end).toEqual({ code: 4400, reason });
+    expect(printed.mock.calls).toEqual([]);
+    expect(log.filter((line) => line.level !== 'warn')).toEqual([]);
+    expect(log.length).toBeLessThanOrEqual(1);
+    for (const line of log) expect(Object.keys(line.fields)).toEqual(['reason']);
   });
 
   it('ends when its token is revoked, and only then', async () => {

@@ -4,7 +4,8 @@
  *
  * Invariants: one message of a workstream is under way at a time; what is not acknowledged is kept over a reload and
  * goes on under its key (D-60), but only under the token it was written under (D-12), which is known without asking the
- * server; what did not get there is back in the field, with all that waited behind it, so that nothing overtakes it.
+ * server; what the browser has no room to keep is sent all the same, and said not to be kept; what did not get there is
+ * back in the field, with all that waited behind it, so that nothing overtakes it.
  */
 import { newKey, sendMessage, type Intent, type Progress } from 'schema/client-kit';
 import { getContext, setContext } from 'svelte';
@@ -34,6 +35,8 @@ export interface OutboxDeps {
 /** What is going out of one workstream's field. It outlives the page of the workstream, not the session. */
 export class Outbox {
   progress = $state.raw<Progress | null>(null);
+  /** False while some of this would be lost with the page, since the browser has no room for it. */
+  kept = $state.raw(true);
   readonly #deps: OutboxDeps;
   readonly #id: string;
   #outgoing = $state.raw<Outgoing>(nothing);
@@ -82,11 +85,11 @@ export class Outbox {
     this.#become({ ...this.#outgoing, text });
   }
 
-  /** Takes what is in the field, at once, and sends it when what was taken before is safe. */
-  send(): void {
+  /** Takes what is in the field, at once, and sends it when what was taken before is safe; `steers`: to this turn. */
+  send(steers: string | null = null): void {
     if (this.unable !== null) return;
     this.#refused = null;
-    this.#become(taken(this.#outgoing, newKey, this.#deps.author));
+    this.#become(taken(this.#outgoing, newKey, this.#deps.author, steers));
     void this.#work();
   }
 
@@ -118,7 +121,8 @@ export class Outbox {
       return;
     }
     // A refusal stays the answer to its key, so the next try needs another one.
-    this.#bringBack([outcome.type === 'Rejected' ? anew(first) : first, ...behind], problemOf(outcome));
+    const back = outcome.type === 'Rejected' ? anew(first) : first;
+    this.#bringBack([back, ...behind.map(undecided)], problemOf(outcome));
     if (outcome.type === 'Failed' && outcome.failure?.type === 'Unauthenticated')
       this.#deps.signedOut(outcome.message);
   }
@@ -130,11 +134,14 @@ export class Outbox {
 
   #become(outgoing: Outgoing): void {
     this.#outgoing = outgoing;
-    if (!this.#stopped) keep(this.#deps.storage, this.#id, outgoing);
+    if (!this.#stopped) this.kept = keep(this.#deps.storage, this.#id, outgoing);
   }
 }
 
-const anew = (message: Message): Message => ({ ...message, key: newKey() });
+const anew = (message: Message): Message => ({ ...undecided(message), key: newKey() });
+
+/** Never sent under its key, so it can still go out in another way: the turn it should have steered may be over. */
+const undecided = ({ key, text, author }: Message): Message => ({ key, text, author });
 
 /** Its key stays: it means nothing to the other token, and still the same to the first one. */
 const writtenUnderAnotherToken: Problem = {
@@ -168,6 +175,11 @@ export class Outboxes {
     for (const id of keptIn(this.#storage)) this.of(id);
   }
 
+  /** False while something would be lost with the page. */
+  get kept(): boolean {
+    return Object.values(this.#of).every((outbox) => outbox.kept);
+  }
+
   stop(): void {
     for (const outbox of Object.values(this.#of)) outbox.stop();
   }
@@ -176,7 +188,15 @@ export class Outboxes {
     return new Outbox(
       {
         storage: this.#storage,
-        intend: ({ key, text }) => this.#api.client.intend(sendMessage, { workstreamId, text }, key),
+        intend: ({ key, text, steers = null }) =>
+          this.#api.client.intend(
+            sendMessage,
+            // As it always was for what waits, so that a key kept by an older page means the same.
+            steers === null
+              ? { workstreamId, text }
+              : { workstreamId, text, delivery: 'STEER', turnId: steers },
+            key,
+          ),
         author: this.#author,
         signedOut: (reason) => {
           this.#api.signedOut(reason);

@@ -16,14 +16,17 @@ const refused: Answer = {
 };
 
 /** A server that answers when the test says so, and a tab whose storage outlives its pages. */
-function world(kept = new Map<string, string>(), author = 'me') {
+function world(kept = new Map<string, string>(), author = 'me', room = Infinity) {
   const asked: { readonly message: Message; answer(outcome: Answer): void }[] = [];
   const signedOut: string[] = [];
   const outbox = new Outbox(
     {
       storage: {
         getItem: (key) => kept.get(key) ?? null,
-        setItem: (key, value) => void kept.set(key, value),
+        setItem: (key, value) => {
+          if (value.length > room) throw new DOMException('full', 'QuotaExceededError');
+          kept.set(key, value);
+        },
         removeItem: (key) => void kept.delete(key),
       },
       intend: (message) => ({
@@ -167,4 +170,56 @@ it('is kept when the token is not accepted any more', async () => {
   await answer(0, { type: 'Failed', message: 'Revoked.', failure });
   await vi.waitUntil(() => signedOut.length === 1);
   expect(world(kept).outbox.text).toBe('one');
+});
+
+it('takes and sends what the browser has no room for, and says for how long it is not kept', async () => {
+  const { outbox, say, answer, texts } = world(new Map(), 'me', 200);
+  say('one');
+  expect(outbox.kept).toBe(true);
+  say('two'.repeat(100));
+  expect(outbox.kept).toBe(false);
+  expect(outbox.sending).toHaveLength(2);
+  await answer(0, accepted);
+  await answer(1, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(texts()).toEqual(['one', 'two'.repeat(100)]);
+  expect(outbox.kept).toBe(true);
+});
+
+it('gives back what came too late to steer, and sends it on its own the next time, under another key (D-62, D-63)', async () => {
+  const { outbox, asked, answer, texts, keys } = world();
+  const sentence = 'That turn is over.';
+  outbox.text = 'left';
+  outbox.send('t1');
+  outbox.text = 'and up';
+  outbox.send('t1');
+  await answer(0, {
+    type: 'Rejected',
+    code: 'STALE_TURN',
+    message: sentence,
+    field: null,
+    facts: { currentTurnId: null },
+  });
+  await vi.waitUntil(() => outbox.problem !== null);
+  expect(outbox.problem?.message).toBe(sentence);
+  expect(outbox.text).toBe('left\n\nand up');
+  outbox.send();
+  for (const nth of [1, 2]) await answer(nth, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(texts()).toEqual(['left', 'left', 'and up']);
+  expect(asked.map(({ message }) => message.steers)).toEqual(['t1', null, null]);
+  expect(keys()[1]).not.toBe(keys()[0]);
+});
+
+it('says again to the same turn what may have been said to it, whatever button is pressed then (D-60)', async () => {
+  const { outbox, asked, answer, keys } = world();
+  outbox.text = 'left';
+  outbox.send('t1');
+  await answer(0, failed);
+  await vi.waitUntil(() => outbox.problem !== null);
+  outbox.send();
+  await answer(1, accepted);
+  await vi.waitUntil(() => outbox.sending.length === 0);
+  expect(asked.map(({ message }) => message.steers)).toEqual(['t1', 't1']);
+  expect(keys()[1]).toBe(keys()[0]);
 });

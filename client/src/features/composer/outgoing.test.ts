@@ -55,23 +55,40 @@ it.each([
   expect(read(store, '1')).toEqual(nothing);
 });
 
-it('a full storage loses no text that is being written', () => {
+it('says when the storage is full, and leaves there what it held', () => {
+  const store = storage();
+  expect(keep(store, '1', { ...nothing, text: 'one' })).toBe(true);
   const full = {
-    ...storage(),
+    ...store,
     setItem: () => {
       throw new DOMException('full', 'QuotaExceededError');
     },
   };
-  expect(() => {
-    keep(full, '1', { ...nothing, text: 'one' });
-  }).not.toThrow();
+  expect(keep(full, '1', { ...nothing, text: 'one two' })).toBe(false);
+  expect(read(store, '1').text).toBe('one');
 });
 
 it('puts what comes back in front of what was typed meanwhile, and tells the messages apart again (D-60)', () => {
   const back = broughtBack({ ...nothing, text: 'three' }, [a, b]);
   expect(back.text).toBe('one\n\ntwo\n\nhalves\n\nthree');
   expect(split(back.text, back.returned)).toEqual({ same: [a, b], rest: 'three' });
-  expect(taken(back, () => 'new', 'me').sending).toEqual([a, b, { key: 'new', text: 'three', author: 'me' }]);
+  expect(taken(back, () => 'new', 'me').sending).toEqual([
+    { ...a, steers: null },
+    { ...b, steers: null },
+    { key: 'new', text: 'three', author: 'me', steers: null },
+  ]);
+});
+
+it('leaves what may have been sent to go out as it was, and lets the way of the rest be chosen (D-60, D-63)', () => {
+  const sent: Message = { ...a, steers: 't1' };
+  const waits: Message = { ...a, key: 'w', text: 'wait', steers: null };
+  const back = broughtBack({ ...nothing, text: 'three' }, [sent, waits, b]);
+  expect(taken(back, () => 'new', 'me', 't2').sending.map(({ key, steers }) => [key, steers])).toEqual([
+    ['a', 't1'],
+    ['w', null],
+    ['b', 't2'],
+    ['new', 't2'],
+  ]);
 });
 
 it('what is changed is another message, and what stands before it is not', () => {

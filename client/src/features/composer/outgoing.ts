@@ -14,6 +14,11 @@ export interface Message {
   readonly text: string;
   /** Fingerprint of the token it was written under. */
   readonly author: string;
+  /**
+   * The turn it is said to while that runs (STEER); null: it waits until no turn runs. Absent in what came back and was
+   * never sent under this key: whoever sends it again chooses.
+   */
+  readonly steers?: string | null;
 }
 
 export interface Outgoing {
@@ -46,11 +51,16 @@ export function split(
   return { same, rest: isBlank(rest) ? '' : rest };
 }
 
-/** Takes everything out of the field, to be sent behind what is under way already. */
-export function taken({ text, sending, returned }: Outgoing, newKey: () => string, author: string): Outgoing {
+/** Takes everything out of the field, to be sent behind what is under way already. `steers`: as in `Message`. */
+export function taken(
+  { text, sending, returned }: Outgoing,
+  newKey: () => string,
+  author: string,
+  steers: string | null = null,
+): Outgoing {
   const { same, rest } = split(text, returned);
-  const again = same.map((message) => ({ ...message, author }));
-  const written = rest === '' ? [] : [{ key: newKey(), text: rest, author }];
+  const again = same.map((message) => ({ steers, ...message, author }));
+  const written = rest === '' ? [] : [{ key: newKey(), text: rest, author, steers }];
   return { text: '', sending: [...sending, ...again, ...written], returned: [] };
 }
 
@@ -81,17 +91,19 @@ export function read(storage: Pick<Storage, 'getItem'>, workstreamId: string): O
   }
 }
 
+/** False when the storage has no room for it: then it is only on the page, and what was kept before stays there. */
 export function keep(
   storage: Pick<Storage, 'setItem' | 'removeItem'>,
   workstreamId: string,
   outgoing: Outgoing,
-): void {
+): boolean {
   const { text, sending, returned } = outgoing;
   try {
     if (text === '' && sending.length === 0 && returned.length === 0) storage.removeItem(keyOf(workstreamId));
     else storage.setItem(keyOf(workstreamId), JSON.stringify(outgoing));
+    return true;
   } catch {
-    // The storage is full: it is still on the page.
+    return false;
   }
 }
 
@@ -105,7 +117,8 @@ const isMessages = (value: unknown): boolean =>
       isRecord(message) &&
       typeof message['key'] === 'string' &&
       typeof message['text'] === 'string' &&
-      typeof message['author'] === 'string',
+      typeof message['author'] === 'string' &&
+      ((message['steers'] ?? null) === null || typeof message['steers'] === 'string'),
   );
 
 const isOutgoing = (value: unknown): value is Outgoing =>

@@ -5,7 +5,7 @@
  * localStorage only; signing out in one tab signs out in all.
  */
 import { exchangeCode } from 'schema/client-kit';
-import { codeOf } from '../../lib/routes.ts';
+import { codeInLink, codeOf } from '../../lib/routes.ts';
 
 const STORED = 'weir.token';
 
@@ -45,10 +45,12 @@ export class Session {
     };
   }
 
-  /** Takes a token as a person has it, for example from `createToken`. */
-  enter(token: string): void {
+  /** Takes what a person has: a token, for example from `createToken`, or the link that the server printed. */
+  enter(given: string): void {
+    const code = codeInLink(given);
+    if (code !== null) return void this.#exchange(code);
     this.#unproven = true;
-    this.#take(token.trim());
+    this.#take(given.trim());
   }
 
   /** The server took the token. */

@@ -1,7 +1,6 @@
 import type { ApprovalCycle, ApprovalDecision, Entry, EntryBody, Turn } from 'schema/projection';
-import { emptyOverlay } from 'schema/projection';
 import { expect, it } from 'vitest';
-import { argumentsLine, argumentsText, blocksOf, type Block, type CallBlock } from './blocks.ts';
+import { answering, argumentsLine, argumentsText, blocksOf, type Block, type CallBlock } from './blocks.ts';
 
 const at = '2026-11-30T09:52:03.120Z';
 const author = { id: 'a', name: 'Ann' };
@@ -16,7 +15,7 @@ const journal = (bodies: readonly EntryBody[], from = 10): readonly Entry[] =>
     at,
     ...body,
   }));
-const show = (bodies: readonly EntryBody[]) => blocksOf(journal(bodies), emptyOverlay, 1_000);
+const show = (bodies: readonly EntryBody[]) => blocksOf(journal(bodies), 1_000);
 const calls = (blocks: readonly Block[]) => blocks.filter((b): b is CallBlock => b.type === 'call');
 
 const call = (callId: string) => ({
@@ -136,12 +135,9 @@ it('shows a result whose declaration is on an older page, once', () => {
 });
 
 it('the streaming message and the entry that replaces it are one block', () => {
-  const open = blocksOf(
-    [],
-    { message: { id: 'e10', turnId: 't1', text: 'Hal', reasoning: '' }, tools: {} },
-    0,
-  );
-  expect(open).toMatchObject([{ type: 'assistant', id: 'e10', streaming: true, text: 'Hal' }]);
+  const message = { id: 'e10', turnId: 't1', text: 'Hal', reasoning: '' };
+  const open = answering({ message, tools: {} }, 10);
+  expect(open).toMatchObject({ type: 'assistant', id: 'e10', streaming: true, text: 'Hal' });
   const done = show([{ ...assistant(), text: 'Hallo' } as EntryBody]);
   expect(done).toMatchObject([{ type: 'assistant', id: 'e10', streaming: false, text: 'Hallo' }]);
 });
@@ -158,8 +154,31 @@ it('marks partial answers, recoveries and failures in place, and skips kinds it 
 
 it('tells what is not safe yet', () => {
   const said: EntryBody = { kind: 'USER', text: 'hi', author, source: 'MESSAGE' };
-  const blocks = blocksOf(journal([said, said]), emptyOverlay, 10);
+  const blocks = blocksOf(journal([said, said]), 10);
   expect(blocks.map((b) => b.type === 'user' && b.durable)).toEqual([true, false]);
+});
+
+it('says what a change of the configuration changed, and by whom', () => {
+  const configuration = {
+    title: 't',
+    model: 'demo',
+    workspace: '/w',
+    approvalMode: 'ASK',
+    approvalModeBy: author,
+  };
+  const changed = (more: object) =>
+    ({ kind: 'CONFIGURATION', configuration: { ...configuration, ...more } }) as EntryBody;
+  const texts = show([
+    changed({}),
+    changed({ approvalMode: 'TRUST_ALL' }),
+    changed({ approvalMode: 'TRUST_ALL', title: 'Other' }),
+    changed({ approvalMode: 'TRUST_ALL', model: 'main' }),
+  ]).map((b) => b.type === 'mark' && b.text);
+  expect(texts).toEqual([
+    'Now with the model demo · Now “Ask”, by Ann',
+    'Now “Trust everything”, by Ann',
+    'Now with the model main',
+  ]);
 });
 
 it.each([

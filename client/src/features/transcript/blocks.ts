@@ -9,27 +9,36 @@ import type {
   ApprovalItem,
   Author,
   Call,
+  Configuration,
   Entry,
   EntryOf,
   Overlay,
   ToolResult,
   TurnOutcome,
 } from 'schema/projection';
+import { modeWords } from '../../lib/words.ts';
 
-export interface UserBlock {
-  readonly type: 'user';
+interface Placed {
+  /** Of the entry, or of the call: the same as long as it is shown. */
   readonly id: string;
+  /** Place in the journal of the entry that it begins with; ascending from block to block. */
+  readonly revision: number;
+}
+
+export interface UserBlock extends Placed {
+  readonly type: 'user';
   readonly text: string;
   readonly author: Author;
   /** True for what was said along with a decision. */
   readonly feedback: boolean;
+  /** True for what was said while the turn ran. */
+  readonly steered: boolean;
   readonly at: string;
   readonly durable: boolean;
 }
 
-export interface AssistantBlock {
+export interface AssistantBlock extends Placed {
   readonly type: 'assistant';
-  readonly id: string;
   readonly text: string;
   readonly reasoning: string;
   readonly streaming: boolean;
@@ -52,9 +61,8 @@ export type CallState =
   /** The turn ended before it was decided or started. */
   | 'DROPPED';
 
-export interface CallBlock {
+export interface CallBlock extends Placed {
   readonly type: 'call';
-  readonly id: string;
   readonly name: string;
   /** JSON text; null when the entry that declared it is not loaded. */
   readonly arguments: string | null;
@@ -64,42 +72,52 @@ export interface CallBlock {
   readonly result: ToolResult | null;
 }
 
-export interface MarkBlock {
+export interface MarkBlock extends Placed {
   readonly type: 'mark';
-  readonly id: string;
   readonly tone: 'CALM' | 'WARNING';
   readonly text: string;
 }
 
-export interface OutcomeBlock {
+export interface OutcomeBlock extends Placed {
   readonly type: 'outcome';
-  readonly id: string;
   readonly outcome: TurnOutcome;
 }
 
-export interface SystemBlock {
+export interface SystemBlock extends Placed {
   readonly type: 'system';
-  readonly id: string;
   readonly text: string;
   readonly source: string;
 }
 
-export type Block = UserBlock | AssistantBlock | CallBlock | MarkBlock | OutcomeBlock | SystemBlock;
+/** Somebody went back: what it took out stands before it. */
+export interface RewindBlock extends Placed {
+  readonly type: 'rewind';
+  readonly by: Author;
+  readonly at: string;
+  readonly reason: EntryOf<'REWIND'>['reason'];
+}
+
+export type Block =
+  UserBlock | AssistantBlock | CallBlock | MarkBlock | OutcomeBlock | SystemBlock | RewindBlock;
 
 /** `durableThrough`: entries above it are accepted but not yet safe. */
-export function blocksOf(
-  entries: readonly Entry[],
-  overlay: Overlay,
-  durableThrough: number,
-): readonly Block[] {
+export function blocksOf(entries: readonly Entry[], durableThrough: number): readonly Block[] {
   const blocks: Block[] = [];
   const placeByCall = new Map<string, number>();
+  /** Calls that have not ended. */
+  const open = new Set<string>();
+  let configuration: Configuration | null = null;
 
-  const declare = (call: Pick<Call, 'callId' | 'name'> & { readonly arguments: string | null }) => {
+  const declare = (
+    call: Pick<Call, 'callId' | 'name'> & { readonly arguments: string | null },
+    revision: number,
+  ) => {
     placeByCall.set(call.callId, blocks.length);
+    open.add(call.callId);
     blocks.push({
       type: 'call',
       id: call.callId,
+      revision,
       name: call.name,
       arguments: call.arguments,
       state: 'DECLARED',
@@ -113,21 +131,23 @@ export function blocksOf(
     const block = place === undefined ? undefined : blocks[place];
     if (place !== undefined && block?.type === 'call') blocks[place] = to(block);
   };
-  const known = (callId: string, name: string) => {
-    if (!placeByCall.has(callId)) declare({ callId, name, arguments: null });
+  const known = (callId: string, name: string, revision: number) => {
+    if (!placeByCall.has(callId)) declare({ callId, name, arguments: null }, revision);
   };
 
   for (const entry of entries) {
-    const { id } = entry;
-    const durable = entry.revision <= durableThrough;
+    const { id, revision } = entry;
+    const durable = revision <= durableThrough;
     switch (entry.kind) {
       case 'USER':
         blocks.push({
           type: 'user',
           id,
+          revision,
           text: entry.text,
           author: entry.author,
           feedback: entry.source === 'FEEDBACK',
+          steered: entry.source === 'STEER',
           at: entry.at,
           durable,
         });
@@ -138,6 +158,7 @@ export function blocksOf(
           blocks.push({
             type: 'assistant',
             id,
+            revision,
             text,
             reasoning,
             streaming: false,
@@ -146,13 +167,14 @@ export function blocksOf(
             discarded,
             durable,
           });
-        entry.calls.forEach(declare);
+        for (const call of entry.calls) declare(call, revision);
         break;
       }
       case 'CANCELLATION':
         blocks.push({
           type: 'assistant',
           id,
+          revision,
           text: entry.text,
           reasoning: entry.reasoning,
           streaming: false,
@@ -163,28 +185,30 @@ export function blocksOf(
         });
         break;
       case 'TOOL_STARTED':
-        known(entry.callId, entry.name);
+        known(entry.callId, entry.name, revision);
         change(entry.callId, (block) => ({ ...block, state: 'RUNNING' }));
         break;
       case 'TOOL_SETTLED':
-        known(entry.callId, entry.name);
+        known(entry.callId, entry.name, revision);
         change(entry.callId, (block) => ({ ...block, state: 'SETTLED', result: entry.result }));
+        open.delete(entry.callId);
         break;
       case 'TOOL': {
         const { outcome, effect, content } = entry;
-        known(entry.callId, entry.name);
+        known(entry.callId, entry.name, revision);
         // What the call gave is shown rather than what the model was told of it, which may be shorter.
         change(entry.callId, (block) => ({
           ...block,
           state: 'SETTLED',
           result: block.result ?? { outcome, effect, content },
         }));
+        open.delete(entry.callId);
         break;
       }
       case 'APPROVAL': {
         const { cycle } = entry;
         for (const item of cycle.items) {
-          if (!placeByCall.has(item.callId)) declare(item);
+          if (!placeByCall.has(item.callId)) declare(item, revision);
           change(item.callId, (block) => ({
             ...block,
             cycleId: cycle.id,
@@ -199,31 +223,36 @@ export function blocksOf(
       }
       case 'TURN':
         if (entry.turn.outcome) {
-          for (const [callId] of placeByCall)
-            change(callId, (block) =>
-              block.state === 'SETTLED' || block.state === 'DROPPED' ? block : { ...block, state: 'DROPPED' },
-            );
+          for (const callId of open) change(callId, (block) => ({ ...block, state: 'DROPPED' }));
+          open.clear();
           if (entry.turn.outcome.type !== 'COMPLETED')
-            blocks.push({ type: 'outcome', id, outcome: entry.turn.outcome });
+            blocks.push({ type: 'outcome', id, revision, outcome: entry.turn.outcome });
         }
         break;
       case 'RECOVERY':
         blocks.push({
           type: 'mark',
           id,
+          revision,
           tone: 'WARNING',
           text: entry.message || 'The turn was carried on after a restart.',
         });
         break;
       case 'LIFECYCLE':
-        if (entry.lifecycle === 'CLOSED') blocks.push(calm(id, 'Closed'));
-        else if (entry.revision > 2) blocks.push(calm(id, 'Opened again'));
+        if (entry.lifecycle === 'CLOSED') blocks.push(calm(entry, 'Closed'));
+        else if (entry.revision > 2) blocks.push(calm(entry, 'Opened again'));
         break;
-      case 'CONFIGURATION':
-        if (entry.revision > 2) blocks.push(calm(id, `Now with the model ${entry.configuration.model}`));
+      case 'CONFIGURATION': {
+        const changed = changeOf(configuration, entry.configuration);
+        if (revision > 2 && changed !== '') blocks.push(calm(entry, changed));
+        configuration = entry.configuration;
         break;
+      }
       case 'SYSTEM':
-        blocks.push({ type: 'system', id, text: entry.text, source: entry.source });
+        blocks.push({ type: 'system', id, revision, text: entry.text, source: entry.source });
+        break;
+      case 'REWIND':
+        blocks.push({ type: 'rewind', id, revision, by: entry.by, at: entry.at, reason: entry.reason });
         break;
       case 'QUEUE':
         break;
@@ -233,23 +262,45 @@ export function blocksOf(
     }
   }
 
-  const { message } = overlay;
-  if (message)
-    blocks.push({
-      type: 'assistant',
-      id: message.id,
-      text: message.text,
-      reasoning: message.reasoning,
-      streaming: true,
-      cut: null,
-      finish: null,
-      discarded: [],
-      durable: true,
-    });
   return blocks;
 }
 
-const calm = (id: string, text: string): MarkBlock => ({ type: 'mark', id, tone: 'CALM', text });
+/** The answer that is being written, which is no entry yet; null when there is none. */
+export const answering = ({ message }: Overlay, revision: number): AssistantBlock | null =>
+  message && {
+    type: 'assistant',
+    id: message.id,
+    revision,
+    text: message.text,
+    reasoning: message.reasoning,
+    streaming: true,
+    cut: null,
+    finish: null,
+    discarded: [],
+    durable: true,
+  };
+
+/** What is other than it was; all there is to say when that is not loaded. */
+function changeOf(before: Configuration | null, now: Configuration): string {
+  const said = [
+    ...(before?.model === now.model ? [] : [`Now with the model ${now.model}`]),
+    ...(before?.approvalMode === now.approvalMode
+      ? []
+      : [`Now “${modeWords[now.approvalMode].name}”, by ${now.approvalModeBy.name}`]),
+  ];
+  return said.join(' · ');
+}
+
+/** The block in which an entry is told. */
+export const blockIdOf = (entry: Entry): string => ('callId' in entry ? entry.callId : entry.id);
+
+const calm = ({ id, revision }: Entry, text: string): MarkBlock => ({
+  type: 'mark',
+  id,
+  revision,
+  tone: 'CALM',
+  text,
+});
 
 function asked(item: ApprovalItem, status: 'OPEN' | 'SETTLED' | 'SUPERSEDED'): CallState {
   if (item.decision) return item.decision.verdict === 'APPROVED' ? 'APPROVED' : 'DECLARED';

@@ -4,6 +4,7 @@ import { callTone, callWords } from './call-words.ts';
 
 const call: CallBlock = {
   type: 'call',
+  revision: 1,
   id: 'c1',
   name: 'shell',
   arguments: '{}',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sticksAfter } from './stick.ts';
+import { restOf, sticksAfter } from './stick.ts';
 
 const place = (scrollTop: number, scrollHeight: number) => ({ scrollTop, scrollHeight, clientHeight: 500 });
 
@@ -11,4 +11,12 @@ it('lets go when the reader goes up, and holds on again at the end', () => {
 
 it('holds on when more has come before the scroll event did', () => {
   expect(sticksAfter(true, 500, place(500, 1_400))).toBe(true);
+});
+
+it('rests at the end, and at the beginning of a question that does not fit', () => {
+  expect(restOf(place(0, 1_000), null)).toBe(500);
+  expect(restOf(place(0, 1_000), 600)).toBe(500);
+  expect(restOf(place(0, 1_000), 300)).toBe(284);
+  expect(restOf(place(0, 400), null)).toBe(0);
+  expect(restOf(place(0, 1_000), 5)).toBe(0);
 });

@@ -1,8 +1,9 @@
 /**
  * Owns: staying at the end of what grows, unless the reader went up.
  *
- * Invariant: only the reader lets go of the end, never the growing itself: a scroll event that comes late, after more has
- * come, is told from a reader's by its direction.
+ * Invariants: only the reader lets go of the end, never the growing itself: a scroll event that comes late, after more has
+ * come, is told from a reader's by its direction. Nothing scrolls past the beginning of an open question, which is to be
+ * read before it is answered; a reader who goes on from there is left alone.
  */
 export interface Place {
   readonly scrollTop: number;
@@ -19,13 +20,32 @@ const atEnd = (place: Place): boolean => place.scrollHeight - place.scrollTop - 
 export const sticksAfter = (sticks: boolean, lastTop: number, place: Place): boolean =>
   atEnd(place) || (sticks && place.scrollTop >= lastTop);
 
+/** Room above a question, pixels. */
+const MARGIN = 16;
+
+/** Where to rest: at the end, unless an open question that begins at `questionTop` would be cut off above. */
+export function restOf({ scrollHeight, clientHeight }: Place, questionTop: number | null): number {
+  const end = Math.max(0, scrollHeight - clientHeight);
+  return questionTop === null ? end : Math.max(0, Math.min(end, questionTop - MARGIN));
+}
+
 /** Keeps the end of `area` in sight while `area` or its first child grows; tells when that begins and ends. */
 export function stick(onchange: (sticks: boolean) => void) {
   return (area: HTMLElement) => {
     let sticks = true;
     let lastTop = area.scrollTop;
+    /** The question at whose beginning it rests, and where that was. */
+    let held: { readonly question: Element; readonly top: number } | null = null;
     const toEnd = () => {
-      area.scrollTop = area.scrollHeight;
+      const question = area.querySelector('[data-asking="true"]');
+      const top = question && question.getBoundingClientRect().top - area.getBoundingClientRect().top;
+      const rest = restOf(area, top === null ? null : top + area.scrollTop);
+      const isCut = question !== null && rest < restOf(area, null);
+      // The reader went on to its buttons.
+      if (isCut && held?.question === question && area.scrollTop > held.top) return;
+      area.scrollTop = rest;
+      lastTop = area.scrollTop;
+      held = isCut ? { question, top: lastTop } : null;
     };
     const onscroll = () => {
       const next = sticksAfter(sticks, lastTop, area);

@@ -3,8 +3,24 @@
  * does to it.
  * Does not own: following (`client-kit`), what follows from entries (the projection), how it looks (the components).
  */
-import { decideApproval, resumeQueue, stopTurn, type Followed, type Follower } from 'schema/client-kit';
-import { activityOf, durableThrough, isStopping, liveTurn, openItems, stateOf } from 'schema/projection';
+import {
+  configureWorkstream,
+  decideApproval,
+  discardUnsaved,
+  resumeQueue,
+  stopTurn,
+  type Followed,
+  type Follower,
+} from 'schema/client-kit';
+import {
+  activityOf,
+  durableThrough,
+  isStopping,
+  liveTurn,
+  openItems,
+  stateOf,
+  type ApprovalMode,
+} from 'schema/projection';
 import { getContext, setContext } from 'svelte';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
@@ -36,13 +52,22 @@ export class Workstream {
   readonly activity = $derived(this.projection && activityOf(this.projection));
   readonly stopping = $derived(this.projection !== null && isStopping(this.projection));
   readonly asking = $derived(this.projection ? openItems(this.projection) : []);
-  readonly blocks = $derived(
-    this.known ? blocksOf(this.known.entries, this.known.view.overlay, durableThrough(this.known.view)) : [],
-  );
+  // Each on its own, so that an answer that grows does not have all that was said told anew.
+  readonly entries = $derived(this.known?.entries ?? []);
+  readonly durable = $derived(this.known ? durableThrough(this.known.view) : 0);
+  readonly blocks = $derived(blocksOf(this.entries, this.durable));
 
   readonly stopIt: Action<{ turnId: string | null }, unknown>;
+  /** Stop without waiting for what runs (D-66). */
+  readonly forceIt: Action<{ turnId: string }, unknown>;
+  /** Ending once more what this turn, which is over, may have left running. */
+  readonly endRest: Action<{ turnId: string }, { readonly nothingToStop: boolean }>;
   readonly resuming: Action<object, unknown>;
+  readonly configuring: Action<{ approvalMode: ApprovalMode }, unknown>;
+  readonly discarding: Action<object, { readonly discarded: number }>;
   readonly #api: Api;
+  /** What was typed to go along with a decision, by call id. It outlives the question, which others may answer. */
+  readonly notes: Record<string, string> = $state({});
   readonly #decisions: Record<string, Action<Decision, unknown>> = {};
   #follower: Follower | null = null;
 
@@ -51,7 +76,17 @@ export class Workstream {
     this.id = id;
     const { client } = api;
     this.stopIt = new Action(({ turnId }) => client.intend(stopTurn, { workstreamId: id, turnId }), api);
+    this.forceIt = new Action(
+      ({ turnId }) => client.intend(stopTurn, { workstreamId: id, turnId, force: true }),
+      api,
+    );
+    this.endRest = new Action(({ turnId }) => client.intend(stopTurn, { workstreamId: id, turnId }), api);
     this.resuming = new Action(() => client.intend(resumeQueue, { workstreamId: id }), api);
+    this.configuring = new Action(
+      ({ approvalMode }) => client.intend(configureWorkstream, { workstreamId: id, approvalMode }),
+      api,
+    );
+    this.discarding = new Action(() => client.intend(discardUnsaved, { workstreamId: id }), api);
   }
 
   /** The deciding of one call, the same each time it is asked for. */
@@ -75,6 +110,13 @@ export class Workstream {
     if (this.stopIt.problem?.code === 'STALE_TURN') this.stopIt.forget();
   }
 
+  async forceStop(): Promise<void> {
+    const { turn } = this;
+    if (!turn || this.forceIt.busy) return;
+    await this.forceIt.run({ turnId: turn.id });
+    if (this.forceIt.problem?.code === 'STALE_TURN') this.forceIt.forget();
+  }
+
   loadOlder(): Promise<void> {
     return this.#follower?.loadOlder() ?? Promise.resolve();
   }
@@ -91,7 +133,7 @@ export class Workstream {
       this.followed = latest;
       if (latest.connection.status === 'SIGNED_OUT') this.#api.signedOut(latest.connection.reason);
     });
-    const follower = this.#api.client.follow(this.id, (followed) => {
+    const follower = this.#api.client.observe(this.id, (followed) => {
       latest = followed;
       frame.request();
     });

@@ -121,6 +121,7 @@ export const entryFields = graphql(
 export const historyFields = graphql(
   `
     fragment HistoryFields on HistoryConnection {
+      durableThrough
       edges {
         node {
           ...EntryFields
@@ -129,6 +130,8 @@ export const historyFields = graphql(
       pageInfo {
         hasPreviousPage
         startCursor
+        hasNextPage
+        endCursor
       }
     }
   `,

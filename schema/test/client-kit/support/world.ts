@@ -47,8 +47,8 @@ export function createWorld(bodies: () => EntryBody) {
   });
   const marks = () => ({ epoch, revision: head(), durableThrough });
 
-  const admit = (lost: boolean) => {
-    const entry: Entry = {
+  const admit = (lost: boolean, body: EntryBody = bodies(), over: Partial<Entry> = {}) => {
+    const entry = {
       id: `e${++ids}`,
       revision: head() + 1,
       epoch,
@@ -56,8 +56,9 @@ export function createWorld(bodies: () => EntryBody) {
       lane: null,
       turnId: null,
       at: '2026-11-30T09:52:03.120Z',
-      ...bodies(),
-    };
+      ...body,
+      ...over,
+    } as Entry;
     entries = [...entries, entry];
     overlay = overlayAfter(overlay, entry);
     if (!lost) tell(admitted(entry));
@@ -79,6 +80,17 @@ export function createWorld(bodies: () => EntryBody) {
     },
     admit: () => {
       admit(false);
+    },
+    /** This entry, with what is told of its place. */
+    put: (body: EntryBody, over: Partial<Entry> = {}) => {
+      admit(false, body, over);
+    },
+    /** Two entries, the later one delivered first. */
+    admitSwapped() {
+      admit(true);
+      admit(false);
+      const earlier = entries.at(-2);
+      if (earlier) tell(admitted(earlier), earlier.revision);
     },
     /** An entry that the feed fails to carry: what follows it shows the gap. */
     admitUnsent: () => {

@@ -41,8 +41,8 @@ export interface Storage {
 
 export type StorageOptions = (
   | { readonly databaseUrl: string }
-  /** Folder of the embedded database; made when missing. `fsync` false is for tests only. */
-  | { readonly dataDir: string; readonly fsync?: boolean }
+  /** Folder of the embedded database; made when missing. `fsync` false and a short `patienceMs` are for tests only. */
+  | { readonly dataDir: string; readonly fsync?: boolean; readonly patienceMs?: number }
 ) & {
   /** Lines for a person who waits: first start, repair, a server that came back. */
   readonly progress?: (line: string) => void;
@@ -56,13 +56,20 @@ export type StorageOptions = (
 export type StorageOutcome = { readonly type: 'opened'; readonly storage: Storage } | OpenFailure;
 
 export async function openStorage(options: StorageOptions): Promise<StorageOutcome> {
-  const database = await findDatabase(options);
+  let gone: string | null = null;
+  const onGone = (sentence: string): void => {
+    gone = sentence;
+    options.onGone?.(sentence);
+  };
+  const database = await findDatabase({ ...options, onGone });
   if (database.type === 'refused') return database;
   const { connection, stop, kind, isThere } = database;
   const opened = await openOrm(connection, { isThere });
   if (opened.type === 'refused') {
+    // What a database says whose files are gone is not the reason.
+    isThere();
     await stop();
-    return opened;
+    return gone === null ? opened : { type: 'refused', message: gone };
   }
   const { orm, version } = opened;
   const exclusive = kind !== '';

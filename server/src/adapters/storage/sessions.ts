@@ -4,7 +4,8 @@
  *
  * Invariants: at most one live process per node id holds the lock; who gets it ends its predecessor's session at
  * once; a session that ended never comes back, nor does one whose term is over, unless nobody else could have come
- * meanwhile.
+ * meanwhile. Only the row says that a session is over: a lock that is taken may be this process's own from before, held
+ * by a connection that hangs.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,11 +27,18 @@ export function createSessions(
   return {
     begin: (nodeId, host) =>
       available(async () => {
-        const client = await lockedClient(connection, nodeId, lockPatienceMs);
-        if (!client) return { type: 'busy' };
+        const client = await connected(connection, nodeId);
         try {
+          if (!(await getsLock(client, nodeId, lockPatienceMs))) {
+            await closeClient(client);
+            return { type: 'busy' };
+          }
           const id = await beginSession(client, nodeId, host);
-          return { type: 'begun', session: createSession(connection, client, { id, nodeId, exclusive }) };
+          const backend = await backendOf(client);
+          return {
+            type: 'begun',
+            session: createSession(connection, { client, backend }, { id, nodeId, exclusive }),
+          };
         } catch (error) {
           await closeClient(client);
           throw error;
@@ -39,20 +47,37 @@ export function createSessions(
   };
 }
 
+/** A process of the database, and when it began: a number used again is not taken for it. */
+interface Backend {
+  readonly pid: number;
+  /** As the database writes it, to the microsecond. */
+  readonly began: string;
+}
+
+interface Holder {
+  readonly client: pg.Client;
+  readonly backend: Backend;
+}
+
 function createSession(
   connection: Connection,
-  first: pg.Client,
+  first: Holder,
   { id, nodeId, exclusive }: { readonly id: string; readonly nodeId: string; readonly exclusive: boolean },
 ): Session {
   let client: pg.Client | null = null;
+  /** Who held the lock for this session last. */
+  let former = first.backend;
   let lost = false;
   let ending: Promise<void> | null = null;
+  /** One after the other: two at once would take each other's lock for one from before. */
+  let renewals: Promise<unknown> = Promise.resolve();
   const listeners = new Set<() => void>();
 
-  function hold(next: pg.Client): void {
-    client = next;
-    next.once('end', () => {
-      if (client !== next) return;
+  function hold(next: Holder): void {
+    client = next.client;
+    former = next.backend;
+    next.client.once('end', () => {
+      if (client !== next.client) return;
       client = null;
       if (lost || ending) return;
       lost = true;
@@ -61,12 +86,55 @@ function createSession(
     });
   }
 
-  /** The lock's connection; taken anew when it was lost. Null when another process has the lock by now. */
-  async function locked(): Promise<pg.Client | null> {
-    if (client) return client;
-    const next = await lockedClient(connection, nodeId, 0);
-    if (next) hold(next);
-    return next;
+  /** Writes the next term; false when the session is over. */
+  async function write(through: pg.Client): Promise<boolean> {
+    const renewed = await through.query(
+      `update node_session set heartbeat_at = clock_timestamp(), expires_at = clock_timestamp() + ${term}
+       where id = $1 and ended_at is null and ($2 or expires_at > clock_timestamp())`,
+      [id, exclusive],
+    );
+    return renewed.rowCount === 1;
+  }
+
+  /**
+   * Over a new connection: with the lock if it can be had. If not, whoever has it lets the session live: it is this
+   * session's own former connection, which is told to go, or a successor that is about to end the session.
+   */
+  async function renewAnew(): Promise<boolean> {
+    const next = await connected(connection, nodeId);
+    try {
+      const got = await getsLock(next, nodeId, 0);
+      const backend = await backendOf(next);
+      if (ending) {
+        await closeClient(next);
+        return false;
+      }
+      if (got) hold({ client: next, backend });
+      else
+        await next.query(
+          'select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_start::text = $2',
+          [former.pid, former.began],
+        );
+      const renewed = await write(next);
+      if (!got) await closeClient(next);
+      return renewed;
+    } catch (error) {
+      await closeClient(next);
+      throw error;
+    }
+  }
+
+  async function renew(): Promise<boolean> {
+    if (ending) return false;
+    const holder = client;
+    if (!holder) return renewAnew();
+    try {
+      return await write(holder);
+    } catch (error) {
+      // A connection that does not answer is no lock anybody could rely on.
+      await closeClient(holder);
+      throw error;
+    }
   }
 
   async function finish(): Promise<void> {
@@ -82,23 +150,11 @@ function createSession(
   return {
     id,
     nodeId,
-    renew: () =>
-      available(async () => {
-        const holder = ending ? null : await locked();
-        if (!holder) return false;
-        try {
-          const renewed = await holder.query(
-            `update node_session set heartbeat_at = clock_timestamp(), expires_at = clock_timestamp() + ${term}
-             where id = $1 and ended_at is null and ($2 or expires_at > clock_timestamp())`,
-            [id, exclusive],
-          );
-          return renewed.rowCount === 1;
-        } catch (error) {
-          // A connection that does not answer is no lock anybody could rely on.
-          await closeClient(holder);
-          throw error;
-        }
-      }),
+    renew() {
+      const renewal = renewals.then(() => available(renew));
+      renewals = renewal.catch(() => undefined);
+      return renewal;
+    },
     end: () => (ending ??= finish()),
     onLost: (callback) => {
       if (lost) queueMicrotask(callback);
@@ -107,12 +163,7 @@ function createSession(
   };
 }
 
-/** A connection that holds the node's lock; null when another one holds it. */
-async function lockedClient(
-  connection: Connection,
-  nodeId: string,
-  patienceMs: number,
-): Promise<pg.Client | null> {
+async function connected(connection: Connection, nodeId: string): Promise<pg.Client> {
   const client = dedicatedClient({ ...connection, ...limits }, `weir node ${nodeId}`.slice(0, 63));
   try {
     await client.connect();
@@ -122,22 +173,32 @@ async function lockedClient(
         'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 3; set tcp_keepalives_count = 3',
       );
     }
-    const until = Date.now() + patienceMs;
-    for (;;) {
-      const answer = await client.query<{ got: boolean }>(
-        `select pg_try_advisory_lock(hashtextextended('weir node ' || $1, 0)) as got`,
-        [nodeId],
-      );
-      if (answer.rows[0]?.got) return client;
-      if (Date.now() >= until) break;
-      await delay(100);
-    }
+    return client;
   } catch (error) {
     await closeClient(client);
     throw error;
   }
-  await closeClient(client);
-  return null;
+}
+
+/** False when another connection still has the node's lock after so long. */
+async function getsLock(client: pg.Client, nodeId: string, patienceMs: number): Promise<boolean> {
+  const until = Date.now() + patienceMs;
+  for (;;) {
+    const answer = await client.query<{ got: boolean }>(
+      `select pg_try_advisory_lock(hashtextextended('weir node ' || $1, 0)) as got`,
+      [nodeId],
+    );
+    if (answer.rows[0]?.got) return true;
+    if (Date.now() >= until) return false;
+    await delay(100);
+  }
+}
+
+async function backendOf(client: pg.Client): Promise<Backend> {
+  const answer = await client.query<Backend>(
+    'select pid, backend_start::text as began from pg_stat_activity where pid = pg_backend_pid()',
+  );
+  return answer.rows[0]!;
 }
 
 const limits = { query_timeout: queryTimeoutMs, statement_timeout: queryTimeoutMs };

@@ -87,7 +87,7 @@ export interface ActorDeps {
 }
 
 /** What followers are told when an actor ends. */
-const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> = {
+export const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> = {
   gone: 'This workstream is gone.',
   ownerLost: 'This process is not the owner any more; resume from the cursor.',
   stopped: 'The server is stopping; resume from the cursor when it is back.',

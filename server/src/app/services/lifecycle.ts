@@ -89,8 +89,10 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       const done = await doneBefore(deps, actor, by, input, 'close');
       if (done) return done;
       const refused = await bringToClosed(by, input.workstreamId, actor);
-      // Closed, whoever did it: what is left is to say so under this key.
-      return refused ?? commandActor(deps, actor, by, input, { type: 'close' });
+      if (refused) return refused;
+      // Closed, whoever did it: what is left is to say so under this key. The door stays shut until then: if it were
+      // opened in between, this would close it again, or find a turn in it.
+      return commandActor(deps, actor, by, input, { type: 'close' }).finally(() => actor.shut(false));
     });
     // Nothing is under way in it any more.
     if (registry.peek(input.workstreamId)?.state().durable.lifecycle === 'CLOSED')
@@ -98,9 +100,12 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     return outcome;
   }
 
-  /** Null once CLOSED is stored; else why not, and then the workstream is open. */
+  /** Null once CLOSED is stored, with the door shut; else why not, and then the workstream is open. */
   async function bringToClosed(by: Viewer, id: string, actor: Actor): Promise<Refused | null> {
-    if (actor.state().projection.lifecycle === 'CLOSED') return null;
+    if (actor.state().projection.lifecycle === 'CLOSED') {
+      actor.shut(true);
+      return null;
+    }
     if (actor.persistence().status === 'CONFLICT')
       return refused({ type: 'Rejected', code: 'UNSAVED_CONFLICT' });
     if (!(await stored(actor))) return ending(actor) ?? unsettled(false);
@@ -114,10 +119,12 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     // Under a key of its own: the one that asked must not answer "closed" if this is taken back.
     const closing = ask(by, id, actor, { type: 'close' });
     if (closing.type === 'ended') return refused(landingRefusal(closing.landing));
+    // Being closed opens the door for who opens it; not yet.
+    actor.shut(true);
     const landing = await within(clock, settleMs, closing.landed);
-    actor.shut(false);
     if (landing === 'durable') return null;
     if (landing !== null) return refused(landingRefusal(landing));
+    actor.shut(false);
     // It was announced as closed, so that it is open has to be announced too (D-8).
     ask(by, id, actor, { type: 'open' });
     return unsettled(turnStopped);

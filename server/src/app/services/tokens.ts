@@ -20,6 +20,7 @@ import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { inputHash } from './command.ts';
+import { rememberTokens } from './remembered-tokens.ts';
 
 /** How long the printed link can be used, milliseconds: a day, for servers started by hand and opened later. */
 const codeTermMs = 24 * 60 * 60 * 1_000;
@@ -45,6 +46,18 @@ export interface Tokens extends Access {
 export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps): Tokens {
   const hash = (secret: string): string => secrets.fingerprint(secret);
   const revocations = new Map<string, Set<() => void>>();
+  const tellRevoked = (tokenId: string): void => {
+    for (const callback of revocations.get(tokenId) ?? []) callback();
+    revocations.delete(tokenId);
+  };
+  const remembered = rememberTokens({
+    clock,
+    async find(secretHash) {
+      const row = await store.find(secretHash);
+      return row && { id: row.id, name: row.name, tokenId: row.id };
+    },
+    onGone: tellRevoked,
+  });
 
   return {
     async issueCode() {
@@ -52,10 +65,7 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
       await store.addCode(hash(code), new Date(clock.now() + codeTermMs));
       return code;
     },
-    async authenticate(token) {
-      const row = await store.find(hash(token));
-      return row && { id: row.id, name: row.name, tokenId: row.id };
-    },
+    authenticate: (token) => remembered.viewerOf(hash(token)),
     async exchange(code) {
       const token = secrets.mint('weir');
       const name = `Browser, ${new Date(clock.now()).toISOString().slice(0, 10)}`;
@@ -107,6 +117,8 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
     },
     async revoke(_by, input) {
       return guarded(async () => {
+        // Whoever is to lose it does not live on what is remembered, whatever becomes of this.
+        remembered.forget(input.tokenId);
         // An id that no database can hold (D-51) is nobody's, and would only make it complain.
         const token = storable(input.tokenId) === input.tokenId ? await store.revoke(input.tokenId) : null;
         if (!token)
@@ -116,8 +128,8 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
             message: 'There is no such token; it may have been revoked long ago.',
             retryable: false,
           };
-        for (const callback of revocations.get(token.id) ?? []) callback();
-        revocations.delete(token.id);
+        remembered.revoke(token.id);
+        tellRevoked(token.id);
         return { type: 'Accepted', durability: 'DURABLE', token };
       });
     },

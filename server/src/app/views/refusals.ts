@@ -47,7 +47,7 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   UNSAVED_CONFLICT: () =>
     'The database refused to store what this workstream did last, so it takes no more commands. Discard what could not be stored, then try again.',
   DISCARDED: () =>
-    'Somebody discarded what could not be stored, and this with it, before it was stored. Try again with the same key.',
+    'Somebody discarded what could not be stored, and this with it. Send it again if it is still wanted.',
   AT_CAPACITY: ({ capacity }) =>
     `As many workstreams are at work as this server may have at once (${capacity}). Try again when one has come to rest, or stop one.`,
   JOURNAL_UNSETTLED: ({ turnStopped }) =>

@@ -1,8 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  chownSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -10,6 +12,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,8 +20,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { processIdentity } from '../../../src/adapters/storage/embedded/identity.ts';
+import { signOfWork } from '../../../src/adapters/storage/embedded/processes.ts';
 import { openStorage, type Storage, type StorageOutcome } from '../../../src/adapters/storage/index.ts';
 import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
 import { after, batchOf, beginSession, containing, message, openWorkstream } from './fixtures.ts';
@@ -37,8 +42,7 @@ function dataFolder(mode = 0o711): string {
   cleanUps.push(async () => {
     const pid = serverPid(dir);
     if (pid) await killed(pid);
-    const name = `weir-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`;
-    rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    rmSync(socketDirOf(dir), { recursive: true, force: true });
     rmSync(parent, { recursive: true, force: true });
   });
   return dir;
@@ -55,6 +59,41 @@ async function openHere(dataDir: string, progress?: (line: string) => void): Pro
   if (outcome.type === 'opened') cleanUps.push(() => outcome.storage.close());
   return outcome;
 }
+
+/** One that has little patience with a server that hangs; `lines` is what it tells a person. */
+async function openImpatient(
+  dataDir: string,
+): Promise<{ readonly storage: Storage; readonly lines: readonly string[] }> {
+  const lines: string[] = [];
+  const outcome = await openStorage({
+    dataDir,
+    fsync: false,
+    patienceMs: 3_000,
+    progress: (line) => lines.push(line),
+  });
+  if (outcome.type === 'refused') throw new Error(outcome.message);
+  cleanUps.push(() => outcome.storage.close());
+  return { storage: outcome.storage, lines };
+}
+
+/** Where the server's socket is. */
+const socketDirOf = (dir: string): string =>
+  join(tmpdir(), `weir-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`);
+
+const childrenOf = (pid: number): readonly number[] =>
+  execFileSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([parent]) => parent === pid)
+    .map(([, child]) => child!);
+
+const answersAgain = (storage: Storage): Promise<void> =>
+  until(() =>
+    storage.tokens.list().then(
+      () => true,
+      () => false,
+    ),
+  );
 
 /** `gone`: the sentence about files that are gone, once it was said. */
 async function openWatched(
@@ -99,6 +138,27 @@ function owner(dataDir: string, env: Record<string, string> = {}): Owner {
     tell: (line) => child.stdin.write(`${line}\n`),
     kill,
   };
+}
+
+/** As a crash and a reboot leave it: the number of a server that is gone, used again by a program of its account. */
+function leaveStalePidFile(dir: string): { readonly innocent: number; readonly file: string } {
+  const file = join(dir, 'postgres', 'postmaster.pid');
+  const { uid, gid } = statSync(join(dir, 'postgres'));
+  const child = spawn('sleep', ['600'], { uid, gid, cwd: '/', stdio: 'ignore' });
+  cleanUps.push(() => child.kill('SIGKILL'));
+  const lines = [
+    child.pid,
+    join(dir, 'postgres'),
+    1_700_000_000,
+    5432,
+    socketDirOf(dir),
+    '',
+    '  1 1',
+    'ready',
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  chownSync(file, uid, gid);
+  return { innocent: child.pid!, file };
 }
 
 function serverPid(dataDir: string): number | null {
@@ -300,6 +360,143 @@ describe('The embedded database', () => {
     expect(await session.renew()).toBe(true);
     // Three crashes, and a query that meets a dying server may wait its whole 20 s for an answer.
   }, 120_000);
+
+  it('that hangs is ended and another one started, as often as it happens (D-50)', async () => {
+    const dir = dataFolder();
+    const { storage, lines } = await openImpatient(dir);
+    const session = await beginSession(storage);
+    for (let round = 0; round < 2; round++) {
+      const pid = serverPid(dir)!;
+      const children = childrenOf(pid);
+      process.kill(pid, 'SIGSTOP');
+      for (const child of children) process.kill(child, 'SIGKILL');
+      await until(() => !alive(pid));
+      await answersAgain(storage);
+      expect(serverPid(dir)).not.toBe(pid);
+    }
+    // One that had not begun to be used yet is told of in other words.
+    expect(lines.filter((line) => /hangs|did nothing/.test(line)).length).toBeGreaterThanOrEqual(2);
+    // Somebody still watches over it.
+    const last = serverPid(dir)!;
+    await killed(last);
+    await answersAgain(storage);
+    expect(await session.renew()).toBe(true);
+  }, 60_000);
+
+  it('that takes no new connections is ended and another one started, although those it has go on', async () => {
+    const dir = dataFolder();
+    const { storage, lines } = await openImpatient(dir);
+    const pid = serverPid(dir)!;
+    process.kill(pid, 'SIGSTOP');
+    await until(() => !alive(pid));
+    await answersAgain(storage);
+    expect(lines).toContainEqual(containing(`(process ${pid}) hangs`));
+  }, 60_000);
+
+  it.runIf(process.platform === 'linux')(
+    'of which one process hangs when the first is gone leaves nothing in the way of the next',
+    async () => {
+      const dir = dataFolder();
+      const { storage } = await openImpatient(dir);
+      const pid = serverPid(dir)!;
+      const [hanging] = childrenOf(pid);
+      process.kill(hanging!, 'SIGSTOP');
+      await killed(pid);
+      await until(() => !alive(hanging!));
+      await answersAgain(storage);
+    },
+    60_000,
+  );
+
+  it('shows from outside when it is at work', async () => {
+    const dir = dataFolder();
+    const storage = await open(dir);
+    await beginSession(storage);
+    const pid = serverPid(dir)!;
+    const idle = signOfWork(pid);
+    expect(idle.split('\n')).toEqual([containing('checkpointer')]);
+    const client = new pg.Client({ host: socketDirOf(dir), port: 5432, user: 'weir', database: 'weir' });
+    await client.connect();
+    cleanUps.push(() => client.end());
+    await client.query('create table filling (text text)');
+    await until(async () => {
+      await client.query(`insert into filling select repeat('x', 1000) from generate_series(1, 1000)`);
+      await client.query('checkpoint');
+      return signOfWork(pid) !== idle;
+    });
+  });
+
+  it('that hangs and was left by a dead owner is ended by the next start', async () => {
+    const dir = dataFolder();
+    const first = owner(dir, withoutUtilLinux());
+    await first.next();
+    const pid = serverPid(dir)!;
+    process.kill(pid, 'SIGSTOP');
+    await first.kill();
+    const { lines } = await openImpatient(dir);
+    expect(alive(pid)).toBe(false);
+    expect(lines).toContainEqual(containing(`(process ${pid}) hangs`));
+  }, 60_000);
+
+  it('that hangs is left alone while the Weir that started it runs, and that one is named', async () => {
+    const dir = dataFolder();
+    const first = owner(dir);
+    await first.next();
+    const pid = serverPid(dir)!;
+    process.kill(pid, 'SIGSTOP');
+    expect(await openStorage({ dataDir: dir, fsync: false, patienceMs: 3_000 })).toEqual({
+      type: 'refused',
+      message: containing(`Another Weir (process ${first.pid})`),
+    });
+    expect(alive(pid)).toBe(true);
+  }, 60_000);
+
+  it('that cannot be started again says why, and is tried again until it can', async () => {
+    const dir = dataFolder();
+    const { storage, lines } = await openImpatient(dir);
+    const place = socketDirOf(dir);
+    rmSync(place, { recursive: true });
+    writeFileSync(place, '');
+    await killed(serverPid(dir)!);
+    await until(() => lines.filter((line) => line.startsWith(place)).length >= 2);
+    expect(lines).toContainEqual(containing(`${place} is not a folder`));
+    rmSync(place);
+    await answersAgain(storage);
+  }, 60_000);
+
+  it('removes the folder of its socket when it stops', async () => {
+    const dir = dataFolder();
+    const storage = await open(dir);
+    expect(readdirSync(socketDirOf(dir))).not.toEqual([]);
+    await storage.close();
+    expect(existsSync(socketDirOf(dir))).toBe(false);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'starts although a number in an old postmaster.pid is another program’s now, which goes on',
+    async () => {
+      const dir = dataFolder();
+      await (await open(dir)).close();
+      const { innocent, file } = leaveStalePidFile(dir);
+      const lines: string[] = [];
+      const outcome = await openHere(dir, (line) => lines.push(line));
+      expect(outcome.type).toBe('opened');
+      expect(lines).toEqual([containing(`process ${innocent} is another program now`)]);
+      expect(alive(innocent)).toBe(true);
+      expect(readFileSync(`${file}.stale`, 'utf8')).toMatch(new RegExp(`^${innocent}\n`));
+    },
+  );
+
+  it('without a lock on its folder leaves an old postmaster.pid alone, and says what to look at', async () => {
+    const dir = dataFolder();
+    await (await open(dir)).close();
+    const { innocent, file } = leaveStalePidFile(dir);
+    const starting = owner(dir, withoutUtilLinux());
+    expect(await starting.next()).toEqual({ type: 'refused', message: containing(`"ps -p ${innocent}"`) });
+    expect(alive(innocent)).toBe(true);
+    expect(serverPid(dir)).toBe(innocent);
+    rmSync(file);
+  });
 
   for (const [how, prepare] of [
     ['deleted', (dir: string) => () => rmSync(dir, { recursive: true })],

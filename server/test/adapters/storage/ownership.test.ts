@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
 import { connectionOf } from '../../../src/adapters/storage/orm.ts';
 import { createSessions } from '../../../src/adapters/storage/sessions.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
+import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import {
   after,
@@ -75,6 +76,38 @@ describe('A session', () => {
     expect(await there.sessions.begin(node, 'there')).toEqual({ type: 'busy' });
   });
 
+  it('goes on, lock and all, when the one connection that holds its lock hangs (D-100)', async () => {
+    const node = randomId();
+    const session = await beginSession(here, node);
+    const stuck = await lockPidOf(node);
+    const before = await termOf(session);
+    freeze(stuck);
+    // Asked while the first is still being given up, as the heartbeat does: the answer is that of a new connection.
+    const again = new Promise<boolean>((resolve) => session.onLost(() => resolve(session.renew())));
+    await expect(session.renew()).rejects.toThrow(StorageUnavailableError);
+    expect(await again).toBe(true);
+    expect(await termOf(session)).toBeGreaterThan(before);
+    expect(await there.sessions.begin(node, 'there')).toEqual({ type: 'busy' });
+    expect(await session.renew()).toBe(true);
+
+    // It was told to go, does so as soon as it can, and the session takes its lock again.
+    process.kill(stuck, 'SIGCONT');
+    await vi.waitUntil(async () => (await session.renew()) && (await holdsLock(node)), 10_000);
+    expect(await lockPidOf(node)).not.toBe(stuck);
+    await session.end();
+    expect((await there.sessions.begin(node, 'there')).type).toBe('begun');
+  });
+
+  it('is over when its row says so, also while its own former connection hangs with the lock (D-100)', async () => {
+    const node = randomId();
+    const session = await beginSession(here, node);
+    const stuck = await lockPidOf(node);
+    freeze(stuck);
+    await expect(session.renew()).rejects.toThrow(StorageUnavailableError);
+    await expire(session);
+    expect(await session.renew()).toBe(false);
+  });
+
   it('is over with its term, by the database’s clock, and does not come back (D-100)', async () => {
     const session = await beginSession(here);
     await expire(session);
@@ -103,6 +136,37 @@ describe('A session', () => {
     );
     expect(Number(rows[0]?.term)).toBeCloseTo(20, 1);
   });
+
+  /** Stops a process of the database until the end of the test. */
+  function freeze(pid: number): void {
+    process.kill(pid, 'SIGSTOP');
+    onTestFinished(() => {
+      try {
+        process.kill(pid, 'SIGCONT');
+      } catch {
+        // It has gone on already, and ended.
+      }
+    });
+  }
+
+  const termOf = async (session: Session): Promise<number> =>
+    Number(
+      (
+        await database.sql<{ at: string }>(
+          'select extract(epoch from expires_at)::text as at from node_session where id = $1',
+          [session.id],
+        )
+      )[0]?.at,
+    );
+
+  const lockHolders = (node: string) =>
+    database.sql<{ pid: number }>(
+      `select pid from pg_locks join pg_stat_activity using (pid)
+       where locktype = 'advisory' and granted and application_name = $1`,
+      [`weir node ${node}`],
+    );
+  const holdsLock = async (node: string): Promise<boolean> => (await lockHolders(node)).length > 0;
+  const lockPidOf = async (node: string): Promise<number> => (await lockHolders(node))[0]!.pid;
 
   async function killLockOf(node: string) {
     await database.sql('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [

@@ -19,6 +19,7 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -102,22 +103,40 @@ function explained(cluster: Cluster, error: unknown): unknown {
   return text === null ? error : new Error(text, { cause: error });
 }
 
-/** Makes the socket's folder, for PostgreSQL's account alone. Throws when somebody else made one of that name. */
+/** Makes the socket's folder, for PostgreSQL's account alone. Throws a sentence when something else is there. */
 export function ensureSocketDir(cluster: Cluster): void {
-  const owner = cluster.ids ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const { socketDir, ids } = cluster;
+  const owner = ids ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   try {
-    mkdirSync(cluster.socketDir, { mode: 0o700 });
-    chownSync(cluster.socketDir, owner.uid, owner.gid);
+    mkdirSync(socketDir, { mode: 0o700 });
+    chownSync(socketDir, owner.uid, owner.gid);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') {
+      throw new Error(
+        `The folder ${socketDir} for the socket of PostgreSQL cannot be made (${code}). See that it can be, or set TMPDIR to another folder and start again.`,
+        { cause: error },
+      );
+    }
   }
-  const made = lstatSync(cluster.socketDir);
+  const made = lstatSync(socketDir, { throwIfNoEntry: false });
+  // A Weir that stopped has taken it along in this very moment.
+  if (!made) return ensureSocketDir(cluster);
   if (!made.isDirectory() || made.uid !== owner.uid) {
     throw new Error(
-      `The folder ${cluster.socketDir} belongs to somebody else; remove it, or set TMPDIR to a folder of your own.`,
+      `${socketDir} is not a folder of the account PostgreSQL runs as (uid ${owner.uid}). Remove it, or set TMPDIR to another folder and start again.`,
     );
   }
-  chmodSync(cluster.socketDir, 0o700);
+  chmodSync(socketDir, 0o700);
+}
+
+/** Removes the socket's folder unless a server has its socket there. */
+export function removeSocketDir(cluster: Cluster): void {
+  try {
+    rmdirSync(cluster.socketDir);
+  } catch {
+    // Another server's by now, or gone.
+  }
 }
 
 async function findBinaries(): Promise<Cluster['binaries']> {

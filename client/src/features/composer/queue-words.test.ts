@@ -1,0 +1,35 @@
+import type { QueuedMessage } from 'schema/projection';
+import { expect, it } from 'vitest';
+import { queueWords } from './queue-words.ts';
+
+const message = (id: string, delivery: QueuedMessage['delivery'] = 'QUEUE'): QueuedMessage => ({
+  id,
+  text: id,
+  author: { id: '1', name: 'Ann' },
+  delivery,
+  turnId: delivery === 'STEER' ? 't' : null,
+  afterStop: false,
+  at: '2026-01-01T00:00:00.000Z',
+});
+
+it.each<readonly [readonly QueuedMessage[], string]>([
+  [[], ''],
+  [[message('a')], 'One message waits until this turn ends.'],
+  [[message('a'), message('b')], '2 messages wait until this turn ends.'],
+  [[message('a', 'STEER')], 'One message is said after the current step.'],
+  [
+    [message('a'), message('b', 'STEER'), message('c', 'STEER')],
+    '2 messages are said after the current step. One message waits until this turn ends.',
+  ],
+])('says of each message what it waits for (D-63) %#', (items, text) => {
+  expect(queueWords({ items, held: false }, false)).toEqual({ head: '', text });
+});
+
+it('says why a queue is held (D-63)', () => {
+  expect(queueWords({ items: [message('a')], held: true }, true).text).toBe(
+    'one message waits because the last turn failed. Your next message takes it along.',
+  );
+  expect(queueWords({ items: [message('a'), message('b')], held: true }, false).text).toBe(
+    '2 messages wait because the last turn was stopped. Your next message takes them along.',
+  );
+});

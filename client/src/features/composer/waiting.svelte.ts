@@ -1,0 +1,88 @@
+/**
+ * Owns: changing what waits in the queue: the edit in hand, what was withdrawn last.
+ * Does not own: what waits (the projection), or sending (`outbox.svelte.ts`).
+ *
+ * Invariant: what a person wrote into an edit stays until it is saved, moved or given up, also when the message goes out
+ * meanwhile or the page is loaded anew.
+ */
+import { editQueuedMessage, sendMessage, withdrawQueuedMessage } from 'schema/client-kit';
+import type { QueuedMessage } from 'schema/projection';
+import { Action } from '../../lib/action.svelte.ts';
+import type { Api } from '../../lib/api.svelte.ts';
+
+export interface Edit {
+  readonly messageId: string;
+  readonly text: string;
+}
+
+export class Waiting {
+  /** A text that was withdrawn and is nowhere else, newest only. */
+  withdrawn = $state.raw<QueuedMessage | null>(null);
+  readonly saving: Action<Edit, unknown>;
+  readonly withdrawing: Action<{ readonly messageId: string }, unknown>;
+  readonly undoing: Action<{ readonly text: string }, unknown>;
+  readonly #storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  readonly #key: string;
+  #edit = $state.raw<Edit | null>(null);
+
+  constructor(api: Api, workstreamId: string, storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) {
+    const { client } = api;
+    this.saving = new Action((edit) => client.intend(editQueuedMessage, { workstreamId, ...edit }), api);
+    this.withdrawing = new Action(
+      ({ messageId }) => client.intend(withdrawQueuedMessage, { workstreamId, messageId }),
+      api,
+    );
+    this.undoing = new Action(({ text }) => client.intend(sendMessage, { workstreamId, text }), api);
+    this.#storage = storage;
+    this.#key = `weir.edit.${workstreamId}`;
+    this.#edit = read(storage, this.#key);
+  }
+
+  /** The one edit in hand. */
+  get edit(): Edit | null {
+    return this.#edit;
+  }
+
+  begin({ id, text }: QueuedMessage): void {
+    this.saving.forget();
+    this.#become({ messageId: id, text });
+  }
+
+  change(text: string): void {
+    if (this.#edit) this.#become({ ...this.#edit, text });
+  }
+
+  /** Gives the edit up, or hands it to whoever asks. */
+  end(): void {
+    this.#become(null);
+  }
+
+  /** True when the message waits with its new text. */
+  async save(): Promise<boolean> {
+    const edit = this.#edit;
+    if (!edit || (await this.saving.run(edit)) === null) return false;
+    if (this.#edit?.messageId === edit.messageId) this.end();
+    return true;
+  }
+
+  #become(edit: Edit | null): void {
+    this.#edit = edit;
+    try {
+      if (edit) this.#storage.setItem(this.#key, JSON.stringify(edit));
+      else this.#storage.removeItem(this.#key);
+    } catch {
+      // The storage is full: it is still on the page.
+    }
+  }
+}
+
+function read(storage: Pick<Storage, 'getItem'>, key: string): Edit | null {
+  try {
+    const kept = JSON.parse(storage.getItem(key) ?? 'null') as Partial<Edit> | null;
+    return typeof kept?.messageId === 'string' && typeof kept.text === 'string'
+      ? { messageId: kept.messageId, text: kept.text }
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Owns: what a person does to what was said: says something else in its place, goes back to before it, asks again.
+ * Does not own: what is taken out then (the projection), how it looks (the components).
+ *
+ * Invariant: what a person wrote here is lost neither by a refusal nor by what others do meanwhile: it stays in its
+ * editor as long as its message stands, and goes to the composer when that is taken out.
+ */
+import { resendMessage, retryTurn, rewindWorkstream } from 'schema/client-kit';
+import { isBlank, isSuperseded } from 'schema/projection';
+import { Action } from '../../lib/action.svelte.ts';
+import type { Api } from '../../lib/api.svelte.ts';
+import type { Workstream } from '../workstream/workstream.svelte.ts';
+import { cannotGoBack, hasResults, lastSaid, talkSince } from './back.ts';
+import type { UserBlock } from './blocks.ts';
+
+interface Around {
+  /** Puts a text into the composer, in front of what is there, and goes there. */
+  bringBack(text: string): void;
+  /** A turn runs again: shows its end. */
+  started(): void;
+}
+
+type From = 'MESSAGE' | 'LAST_RESULT';
+
+export class GoingBack {
+  /** The message in whose place something else is being written. */
+  editing = $state.raw<UserBlock | null>(null);
+  draft = $state('');
+  /** The message to before which a person is asked whether to go. */
+  asking = $state.raw<UserBlock | null>(null);
+  /** What became of a text whose message was taken out meanwhile. */
+  notice = $state.raw<string | null>(null);
+
+  readonly resending: Action<{ turnId: string | null; messageId: string; text: string }, unknown>;
+  readonly rewinding: Action<
+    { turnId: string | null; messageId: string },
+    { readonly text: string; readonly superseded: number }
+  >;
+  readonly retrying: Action<{ turnId: string | null; from: From }, unknown>;
+  readonly #api: Api;
+  readonly #workstream: Workstream;
+  readonly #around: Around;
+  /** From the sending until its answer is dealt with: what the feed brings meanwhile is our own doing. */
+  #sending = false;
+  #noticedAt = 0;
+
+  constructor(api: Api, workstream: Workstream, around: Around) {
+    const { client } = api;
+    const workstreamId = workstream.id;
+    this.#api = api;
+    this.#workstream = workstream;
+    this.#around = around;
+    this.resending = new Action((input) => client.intend(resendMessage, { workstreamId, ...input }), api);
+    this.rewinding = new Action((input) => client.intend(rewindWorkstream, { workstreamId, ...input }), api);
+    this.retrying = new Action((input) => client.intend(retryTurn, { workstreamId, ...input }), api);
+  }
+
+  /** Why nothing can be taken back now; null when it can. */
+  readonly unable = $derived.by(() =>
+    cannotGoBack({
+      busy: this.#workstream.turn !== null,
+      closed: this.#workstream.state === 'CLOSED',
+      setAside: this.#workstream.known?.quarantine != null,
+    }),
+  );
+
+  /** How the last turn ended, when it can be asked again. */
+  readonly ended = $derived.by(() => {
+    const { known, projection } = this.#workstream;
+    const outcome = projection?.turn?.outcome;
+    if (!known || !projection || !outcome) return null;
+    const said = lastSaid(known.entries, projection);
+    const mine = said === null || said.author.id === this.#api.info?.viewer.id;
+    return {
+      outcome,
+      keeps: outcome.type !== 'COMPLETED' && hasResults(known.entries, projection),
+      unable:
+        this.unable ?? (mine ? null : `Only ${said.author.name} may ask again: it would run on that token.`),
+    };
+  });
+
+  /** How many entries would be taken out from this message on. */
+  since({ revision }: UserBlock): number {
+    const { known, projection } = this.#workstream;
+    return known && projection ? talkSince(known.entries, projection, revision) : 0;
+  }
+
+  isMine({ author }: UserBlock): boolean {
+    return author.id === this.#api.info?.viewer.id;
+  }
+
+  edit(message: UserBlock): void {
+    this.asking = null;
+    // Another editor's text would be lost; it is kept as an unsent one.
+    if (this.editing && this.editing.id !== message.id) this.#giveUp();
+    if (this.editing?.id !== message.id) this.draft = message.text;
+    this.resending.forget();
+    this.editing = message;
+  }
+
+  cancel(): void {
+    this.editing = null;
+    this.asking = null;
+  }
+
+  ask(message: UserBlock): void {
+    this.rewinding.forget();
+    this.asking = message;
+  }
+
+  async resend(): Promise<void> {
+    const { editing, draft } = this;
+    if (!editing || isBlank(draft) || this.unable !== null) return;
+    this.#sending = true;
+    const done = await this.resending.run({ turnId: this.#turnId, messageId: editing.id, text: draft });
+    if (done) this.editing = null;
+    this.#sending = false;
+    if (done) this.#around.started();
+    else this.rescue();
+  }
+
+  async rewind(): Promise<void> {
+    const { asking } = this;
+    if (!asking || this.unable !== null) return;
+    const done = await this.rewinding.run({ turnId: this.#turnId, messageId: asking.id });
+    if (!done) return;
+    this.asking = null;
+    this.#around.bringBack(done.text);
+  }
+
+  async retry(from: From): Promise<void> {
+    if (this.ended?.unable !== null) return;
+    if (await this.retrying.run({ turnId: this.#turnId, from })) this.#around.started();
+  }
+
+  /** To be called whenever the projection has changed: brings a text whose message is gone to where it can be sent. */
+  rescue(): void {
+    const { projection, entries } = this.#workstream;
+    if (!projection) return;
+    const { editing, asking, draft } = this;
+    const said = lastSaid(entries, projection);
+    const mine = said !== null && said.author.id === this.#api.info?.viewer.id ? said : null;
+    if (mine && mine.revision > this.#noticedAt) this.notice = null;
+    if (asking && isSuperseded(projection, asking.revision)) this.asking = null;
+    if (!editing || this.#sending || !isSuperseded(projection, editing.revision)) return;
+    // Nobody told us, but it had arrived.
+    if (mine && mine.revision > editing.revision && mine.text === draft) {
+      this.editing = null;
+      return;
+    }
+    if (!this.#giveUp()) return;
+    this.#noticedAt = projection.revision;
+    this.notice =
+      'The message was taken out of the conversation meanwhile. What you wrote is in the field below.';
+  }
+
+  get #turnId(): string | null {
+    return this.#workstream.projection?.turn?.id ?? null;
+  }
+
+  /** Closes the editor; true when there was something to keep. */
+  #giveUp(): boolean {
+    const { editing, draft } = this;
+    this.editing = null;
+    if (!editing || draft === editing.text || isBlank(draft)) return false;
+    this.#around.bringBack(draft);
+    return true;
+  }
+}

@@ -1,0 +1,112 @@
+import type { Outcome } from 'schema/client-kit';
+import type { Entry, Span } from 'schema/projection';
+import { expect, it } from 'vitest';
+import type { Api } from '../../lib/api.svelte.ts';
+import type { Workstream } from '../workstream/workstream.svelte.ts';
+import type { UserBlock } from './blocks.ts';
+import { GoingBack } from './going-back.svelte.ts';
+
+const me = { id: 'me', name: 'Me' };
+const message: UserBlock = {
+  type: 'user',
+  id: 'e3',
+  revision: 3,
+  text: 'old',
+  author: me,
+  feedback: false,
+  steered: false,
+  at: '',
+  durable: true,
+};
+
+/** A page on which a message is being replaced; the test says what the server answers and what the feed brings. */
+function edit(draft: string) {
+  const brought: string[] = [];
+  let answer: (outcome: Outcome<unknown>) => void = () => undefined;
+  const run = () => new Promise<Outcome<unknown>>((resolve) => (answer = resolve));
+  const api = { client: { intend: () => ({ key: 'k', run }) }, info: { viewer: me } } as unknown as Api;
+  const workstream: Record<string, unknown> = {
+    id: 'w',
+    turn: null,
+    state: 'IDLE',
+    known: {},
+    entries: [],
+    projection: { revision: 8, turn: { id: 't1' }, superseded: [] },
+  };
+  const back = new GoingBack(api, workstream as unknown as Workstream, {
+    bringBack: (text) => void brought.push(text),
+    started: () => undefined,
+  });
+  back.edit(message);
+  back.draft = draft;
+  const feed = (superseded: readonly Span[], ...said: readonly (readonly [number, string])[]) => {
+    workstream['entries'] = said.map(
+      ([revision, text]) =>
+        ({
+          kind: 'USER',
+          id: `e${revision}`,
+          revision,
+          text,
+          author: me,
+          source: 'MESSAGE',
+        }) as unknown as Entry,
+    );
+    workstream['projection'] = { revision: 10, turn: { id: 't2' }, superseded };
+    back.rescue();
+  };
+  return {
+    back,
+    brought,
+    feed,
+    answer: (outcome: Outcome<unknown>) => {
+      answer(outcome);
+    },
+  };
+}
+
+const all: readonly Span[] = [{ after: 2, through: 8 }];
+
+it('takes it for its own doing when the feed is faster than the answer', async () => {
+  const { back, brought, feed, answer } = edit('new');
+  const sending = back.resend();
+  feed(all, [10, 'new']);
+  expect(back.editing).toBe(message);
+  answer({ type: 'Accepted', payload: {} });
+  await sending;
+  expect(back.editing).toBeNull();
+  expect([brought, back.notice]).toEqual([[], null]);
+});
+
+it('brings what was written to the composer when somebody else took the message out, also while it was sent', async () => {
+  const { back, brought, feed, answer } = edit('new');
+  const sending = back.resend();
+  feed(all);
+  answer({ type: 'Rejected', code: 'MESSAGE_NOT_FOUND', message: 'It is gone.', field: null, facts: {} });
+  await sending;
+  expect(brought).toEqual(['new']);
+  expect(back.editing).toBeNull();
+  expect(back.notice).toMatch(/in the field below/);
+  feed(all, [12, 'new']);
+  expect(back.notice).toBeNull();
+});
+
+it('does not offer again what had arrived though nobody answered', async () => {
+  const { back, brought, feed, answer } = edit('new');
+  const sending = back.resend();
+  answer({ type: 'Failed', message: 'No answer.', failure: null });
+  await sending;
+  expect(back.editing).toBe(message);
+  feed(all, [10, 'new']);
+  expect(back.editing).toBeNull();
+  expect([brought, back.notice]).toEqual([[], null]);
+});
+
+it('keeps what was written as long as its message stands, and what was not changed is no text to keep', () => {
+  const kept = edit('new');
+  kept.feed([{ after: 5, through: 8 }]);
+  expect(kept.back.editing).toBe(message);
+  expect(kept.back.draft).toBe('new');
+  const unchanged = edit('old');
+  unchanged.feed(all);
+  expect([unchanged.brought, unchanged.back.notice]).toEqual([[], null]);
+});

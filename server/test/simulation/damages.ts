@@ -1,0 +1,242 @@
+/**
+ * Owns: what each audit must find: statements that make a sound database say something else than its journal, or its
+ * journal say what never may be. Does not own: the audits (`../support/audits.ts`).
+ */
+
+/** One row of a table, by a condition on it. */
+const one = (table: string, where: string): string =>
+  `ctid = (select ctid from ${table} one where ${where} limit 1)`;
+
+const entry = (set: string, where: string): string => `update entry set ${set} where ${one('entry', where)}`;
+const put = (path: string, json: string, where: string): string =>
+  entry(`payload = jsonb_set(payload, '${path}', '${json}')`, where);
+const row = (table: string, set: string, where = 'true'): string =>
+  `update ${table} set ${set} where ${one(table, where)}`;
+const gone = (table: string, where = 'true'): string => `delete from ${table} where ${one(table, where)}`;
+const fold = (path: string, json: string, where: string): string =>
+  row('workstream', `projection = jsonb_set(projection, '${path}', '${json}')`, where);
+
+/** Another entry of the same workstream that stands in some relation. */
+const other = (kind: string, where: string): string =>
+  `exists (select from entry other where other.workstream_id = one.workstream_id and other.kind = '${kind}' and ${where})`;
+const sameTurn = `other.payload #>> '{turn,id}' = one.payload #>> '{turn,id}'`;
+const sameCall = `other.payload ->> 'callId' = one.payload ->> 'callId'`;
+const isSettled = `one.payload #> '{turn,outcome}' <> 'null'`;
+const item = `one.payload #> '{cycle,items,0,decision}'`;
+
+/** By the beginning of what the audit says. */
+export const damages: Readonly<Record<string, readonly string[]>> = {
+  'Revisions are': [gone('entry', 'revision = 3'), row('workstream', 'revision = revision + 1')],
+  'Epochs never': [entry('epoch = epoch + 9', 'revision = 2'), row('workstream', 'epoch = -1', 'epoch > 0')],
+  'Generations never': [
+    entry('generation = generation + 1', `kind = 'USER'`),
+    put('{turn,generation}', '900', `kind = 'TURN'`),
+  ],
+  'A turn begins': [
+    entry(
+      'generation = generation - 1',
+      `kind = 'TURN' and not ${other('TURN', `other.revision < one.revision and ${sameTurn}`)} and ${other('TURN', 'other.revision < one.revision and other.generation = one.generation - 1')}`,
+    ),
+  ],
+  'Commit keys': [
+    entry(`commit_key = 'entry:other'`, `kind = 'TOOL'`),
+    entry(`commit_key = id`, `kind = 'USER'`),
+  ],
+  'An entry names': [
+    entry('turn_id = null', `kind = 'USER'`),
+    entry(`turn_id = 'of before'`, `kind = 'REWIND'`),
+  ],
+  'One turn lives': [
+    put(
+      '{turn,outcome}',
+      'null',
+      `kind = 'TURN' and ${isSettled} and ${other('TURN', 'other.revision > one.revision')}`,
+    ),
+    put(
+      '{turn,outcome}',
+      '{"type": "COMPLETED"}',
+      `kind = 'TURN' and not ${isSettled} and ${other('TURN', `other.revision > one.revision and ${sameTurn}`)}`,
+    ),
+  ],
+  'A turn is settled': [
+    put('{turn,settledAt}', 'null', `kind = 'TURN' and ${isSettled}`),
+    put('{turn,phase}', '"COMPLETED"', `kind = 'TURN' and not ${isSettled}`),
+  ],
+  'After the stop latch': [
+    put(
+      '{turn,phase}',
+      '"INTERRUPTING"',
+      `kind = 'TURN' and not ${isSettled} and ${other('ASSISTANT', `other.revision > one.revision and other.turn_id = one.turn_id`)}`,
+    ),
+  ],
+  'The turn table': [
+    gone('turn'),
+    row('turn', `phase = 'FAILED'`, `phase <> 'FAILED'`),
+    row('turn', 'recoveries = recoveries + 1'),
+    row('turn', `outcome_reason = 'OTHER'`, 'outcome is not null'),
+    row('turn', `settled_at = settled_at + interval '1 ms'`, 'outcome is not null'),
+  ],
+  'Each declared call': [
+    gone('entry', `kind = 'TOOL' and ${other('ASSISTANT', 'other.revision > one.revision')}`),
+    entry(
+      `revision = revision + 10000`,
+      `kind = 'TOOL' and ${other('ASSISTANT', 'other.revision > one.revision')}`,
+    ),
+    `insert into entry select workstream_id, revision + 10000, id || '!', kind, epoch, generation, lane, turn_id, commit_key || '!', payload, at from entry where ${one('entry', `kind = 'TOOL'`)}`,
+  ],
+  'What starts, ends': [
+    put('{callId}', '"stranger"', `kind = 'TOOL_STARTED'`),
+    put('{name}', '"other"', `kind = 'TOOL'`),
+  ],
+  'Calls start, then end': [
+    entry('revision = revision + 10000', `kind = 'TOOL_STARTED' and ${other('TOOL_SETTLED', sameCall)}`),
+    put('{result,content}', '"other"', `kind = 'TOOL_SETTLED' and ${other('TOOL', sameCall)}`),
+    entry(
+      'revision = 0',
+      `kind = 'TOOL' and ${other('TOOL', 'other.revision = one.revision - 1')} and not ${other('TOOL', 'other.revision = one.revision + 1')}`,
+    ),
+  ],
+  'NONE is not said': [
+    put('{effect}', '"COMMITTED"', `kind = 'TOOL' and not ${other('TOOL_STARTED', sameCall)}`),
+    put(
+      '{effect}',
+      '"NONE"',
+      `kind = 'TOOL' and ${other('TOOL_STARTED', sameCall)} and ${other('TOOL_SETTLED', `${sameCall} and exists (select from entry r where r.workstream_id = one.workstream_id and r.kind = 'RECOVERY' and r.revision < other.revision and r.revision > other.revision - 4)`)} and payload ->> 'effect' = 'UNKNOWN'`,
+    ),
+  ],
+  'A decision is made': [
+    put(
+      '{cycle,items,0,decision,verdict}',
+      '"OTHER"',
+      `kind = 'APPROVAL' and ${item} <> 'null' and ${other('APPROVAL', `other.revision > one.revision and other.payload #> '{cycle,id}' = one.payload #> '{cycle,id}'`)}`,
+    ),
+    put('{cycle,closedAt}', 'null', `kind = 'APPROVAL' and payload #>> '{cycle,status}' <> 'OPEN'`),
+    put('{cycle,items,0,decision}', 'null', `kind = 'APPROVAL' and payload #>> '{cycle,status}' = 'SETTLED'`),
+  ],
+  'What a mode decides': [
+    put(
+      '{cycle,items,0,decision,source}',
+      '"TRUST_ALL"',
+      `kind = 'APPROVAL' and ${item} ->> 'source' = 'PERSON' and not ${other('CONFIGURATION', `other.payload::text like '%TRUST_ALL%'`)} and not ${other('APPROVAL', `other.revision < one.revision and other.payload #> '{cycle,id}' = one.payload #> '{cycle,id}' and other.payload #> '{cycle,items,0,decision}' <> 'null'`)}`,
+    ),
+    put(
+      '{cycle,items,0,decision,by}',
+      '{"id": "mallory"}',
+      `kind = 'APPROVAL' and ${item} ->> 'source' like 'TRUST%'`,
+    ),
+  ],
+  'What was asked about': [
+    `update entry set payload = replace(payload::text, '"verdict": "APPROVED"', '"verdict": "DENIED"')::jsonb where kind = 'APPROVAL'`,
+    `update entry set payload = jsonb_set(payload, '{cycle,items,0,arguments}', '"other"') where kind = 'APPROVAL'`,
+    entry(
+      'revision = 0',
+      `kind = 'TOOL_STARTED' and exists (select from approval_item i where i.call_id = payload ->> 'callId' and i.source = 'PERSON')`,
+    ),
+  ],
+  'The tables of approvals': [
+    gone('approval_item'),
+    gone('approval_cycle'),
+    row('approval_cycle', `status = 'OPEN'`, `status <> 'OPEN'`),
+    row('approval_cycle', `closed_at = closed_at + interval '1 ms'`, `status <> 'OPEN'`),
+    row('approval_item', `verdict = 'OTHER'`, 'verdict is not null'),
+    row('approval_item', `arguments_hash = 'other'`),
+    row('approval_item', `decided_by_id = 'mallory'`, 'verdict is not null'),
+    row('approval_item', `position = position + 1`),
+  ],
+  'A question is open': [row('approval_cycle', `status = 'OPEN'`, `status = 'SUPERSEDED'`)],
+  'The rows of the queue': [
+    gone('queued_message'),
+    row('queued_message', 'position = position + 50'),
+    row('queued_message', `delivery = 'STEER'`, `delivery = 'QUEUE'`),
+    row('queued_message', `turn_id = 'other'`),
+    row('queued_message', 'after_stop = not after_stop'),
+    row('queued_message', `text = 'other'`),
+    row('queued_message', `author_id = 'mallory'`),
+  ],
+  'At most 20': [
+    put(
+      '{queue,items,0,turnId}',
+      '"other"',
+      `kind = 'QUEUE' and payload #>> '{queue,items,0,delivery}' = 'STEER'`,
+    ),
+    put(
+      '{queue,items,0,delivery}',
+      '"STEER"',
+      `kind = 'QUEUE' and payload #>> '{queue,items,0,delivery}' = 'QUEUE'`,
+    ),
+    entry(
+      `payload = jsonb_set(payload, '{queue,items}', (select jsonb_agg(copy.item) from (select entry.payload #> '{queue,items,0}' as item from generate_series(1, 21)) copy))`,
+      `kind = 'QUEUE' and payload #> '{queue,items,0}' is not null`,
+    ),
+  ],
+  'What leaves the queue': [
+    put('{text}', '"other"', `kind = 'USER' and payload ->> 'source' = 'STEER'`),
+    `update receipt set outcome = outcome - 'queue'`,
+    entry(
+      `id = (select q.payload #>> '{queue,items,0,id}' from entry q where q.kind = 'QUEUE' and q.workstream_id = entry.workstream_id and q.payload #> '{queue,items,0}' is not null order by q.revision desc limit 1)`,
+      `kind = 'LIFECYCLE' and revision = 1 and ${other('QUEUE', `other.payload #> '{queue,items,0}' is not null and not exists (select from entry said where said.id = other.payload #>> '{queue,items,0,id}')`)} and not exists (select from entry q join entry said on said.id = q.payload #>> '{queue,items,0,id}' where q.workstream_id = one.workstream_id and q.kind = 'QUEUE')`,
+    ),
+  ],
+  'What a person says': [`update turn set principal_id = 'mallory'`],
+  'Nothing is taken back': [
+    put('{by}', '{"id": "mallory"}', `kind = 'REWIND' and payload ->> 'reason' <> 'REWIND'`),
+    put('{after}', '100000', `kind = 'REWIND'`),
+    `update entry set payload = jsonb_set(payload, '{turn,outcome}', 'null') where kind = 'TURN'`,
+  ],
+  'A cut parts': [
+    entry(
+      `payload = jsonb_set(payload, '{after}', (select to_jsonb(max(c.revision)) from entry c where c.workstream_id = entry.workstream_id and c.revision < entry.revision and c.kind = 'ASSISTANT' and c.payload #> '{calls,0}' is not null))`,
+      `kind = 'REWIND' and ${other('ASSISTANT', `other.revision < one.revision and other.payload #> '{calls,0}' is not null`)}`,
+    ),
+  ],
+  'What is superseded': [
+    fold('{superseded}', '[]', `projection -> 'superseded' <> '[]'`),
+    fold('{superseded}', '[{"after": 1, "through": 2}]', `projection -> 'superseded' = '[]'`),
+  ],
+  'The head row': [
+    row('workstream', `title = title || '!'`),
+    row('workstream', `model = model || '!'`),
+    row('workstream', 'stopping = not stopping'),
+    row('workstream', 'generation = generation + 1'),
+    row('workstream', `updated_at = updated_at + interval '1 ms'`),
+    row('workstream', `lifecycle = 'CLOSED'`),
+  ],
+  'The state in the list': ['ATTENTION', 'RUNNING', 'THINKING', 'ERROR', 'IDLE'].map((state) =>
+    row('workstream', `state = '${state}'`, `state <> '${state}'`),
+  ),
+  'The projection has the counters': [
+    fold('{epoch}', '77', 'true'),
+    fold('{queue,held}', 'true', `projection #> '{queue,held}' = 'false'`),
+    fold('{configuration,approvalMode}', '"OTHER"', 'true'),
+    fold('{updatedAt}', 'null', 'true'),
+  ],
+  'The projection has the last turn': [
+    fold('{turn}', 'null', `projection -> 'turn' <> 'null'`),
+    fold('{turn,recoveries}', '7', `projection -> 'turn' <> 'null'`),
+  ],
+  'The projection has the calls': [
+    fold('{batch}', 'null', `projection -> 'batch' <> 'null'`),
+    fold('{batch,calls,0,started}', '"other"', `projection -> 'batch' <> 'null'`),
+    fold('{cycles}', '[]', `projection -> 'cycles' <> '[]'`),
+  ],
+  'A receipt is of': [
+    row('receipt', `workstream_id = 'other'`),
+    row('receipt', 'workstream_id = null', `scope like '%/%'`),
+  ],
+  'What a receipt says': [
+    row('receipt', `outcome = jsonb_set(outcome, '{revision}', '100000')`, `outcome ? 'revision'`),
+    row('receipt', `outcome = jsonb_set(outcome, '{messageId}', '"other"')`, `outcome ? 'messageId'`),
+    row('receipt', `outcome = jsonb_set(outcome, '{turnId}', '"other"')`, `outcome ? 'turnId'`),
+    row('receipt', `outcome = jsonb_set(outcome, '{cycle,id}', '"other"')`, `outcome ? 'cycle'`),
+    row('receipt', `outcome = jsonb_set(outcome, '{queue,held}', '"other"')`, `outcome ? 'queue'`),
+    row(
+      'receipt',
+      `outcome = jsonb_set(outcome, '{configuration,title}', '"other"')`,
+      `outcome ? 'configuration'`,
+    ),
+    row('receipt', `outcome = jsonb_set(outcome, '{workstreamId}', '"other"')`, `outcome ? 'workstreamId'`),
+  ],
+  'No two receipts': [
+    `insert into receipt (scope, key, workstream_id, input_hash, outcome, created_at) select scope, key || '!', workstream_id, input_hash, outcome, created_at from receipt where ${one('receipt', `outcome ? 'messageId'`)}`,
+  ],
+};
