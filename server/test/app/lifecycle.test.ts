@@ -235,13 +235,16 @@ describe('Deleting', () => {
   });
 
   it('of what another live server runs is refused, and nothing of it is touched (D-101)', async () => {
-    await world.load(id);
-    const other = await world.restart('there');
+    await world.send(id, 'go');
+    (await call(0)).callTools(['look', '{}']);
+    const run = await until(() => world.tools.runs[0]);
+    const other = await world.restart();
     const input = { key: newKey(), workstreamId: id };
     expect(await other.services.workstreams.delete(ada, input)).toMatchObject({ code: 'OWNER_ELSEWHERE' });
     expect(await other.services.workstreams.close(ada, input)).toMatchObject({ code: 'OWNER_ELSEWHERE' });
     expect(other.leftovers).toEqual([]);
-    expect(await world.send(id, 'hi')).toMatchObject({ disposition: 'STARTED' });
+    expect(run.signal.aborted).toBe(false);
+    expect(await world.send(id, 'hi')).toMatchObject({ disposition: 'QUEUED' });
     world.storage.expire(world.sessionId);
     expect(await other.services.workstreams.delete(ada, input)).toMatchObject({ type: 'Accepted' });
   });

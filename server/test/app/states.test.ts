@@ -81,7 +81,10 @@ describe('The live list', () => {
   });
 
   it('says how a workstream and the server are stored, and when that changes; the worst of all counts (D-50, D-51)', async () => {
-    const [one, two] = [await world.open(), await world.open()];
+    const one = await world.open();
+    // Of one moment, the id would decide which comes first.
+    await world.clock.advance(1);
+    const two = await world.open();
     await Promise.all([world.load(one), world.load(two)]);
     const list = watch();
     await until(() => list.server().length === 1);
