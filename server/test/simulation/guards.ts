@@ -79,7 +79,13 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'only what no live session owns is claimed (D-100)',
-    without: [change(disk, '(row.owner !== sessionId && isLive(row.owner))', 'false')],
+    without: [
+      change(
+        disk,
+        '!isLive(sessionId) || (row.owner !== sessionId && isLive(row.owner))',
+        '!isLive(sessionId)',
+      ),
+    ],
   },
   {
     name: 'the stamp fence, by epoch (D-5), where outcomes of an earlier load reach the next',
@@ -130,8 +136,8 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'no deed is released after the stop latch (D-65), where Stop left it waiting',
-    without: [change('src/core/step.ts', ' && !isLatched(turn));', ');')],
-    hazard: [change('src/core/turn/stop.ts', 'patch(settled, { held: [], ', 'patch(settled, { ')],
+    without: [change('src/core/step.ts', ' && !(isOfTurn(deed) && isLatched(turn))', '')],
+    hazard: [change('src/core/turn/stop.ts', 'patch(settled, { held, ', 'patch(settled, { ')],
   },
   {
     name: 'a key is looked up in the database (D-60)',
@@ -174,7 +180,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'one flight loads a workstream (D-22)',
-    without: [change('src/app/actor/registry.ts', '      flights.get(id) ??\n', '')],
+    without: [change('src/app/actor/registry.ts', 'if (flight) return flight;', '')],
   },
   {
     name: 'a follower gets no entry twice (I9)',
@@ -314,8 +320,13 @@ export const guards: readonly Guard[] = [
     without: [
       change(
         'src/core/workstream/state.ts',
-        'isConversation(e.kind) && !isSuperseded(loaded.projection, e.revision)',
-        'isConversation(e.kind) && !isSuperseded(loaded.projection, -e.revision)',
+        'isConversation(e.kind) && !isSuperseded(projection, e.revision)',
+        'isConversation(e.kind) && !isSuperseded(projection, -e.revision)',
+      ),
+      change(
+        'src/app/actor/actor.ts',
+        '{ through: revision, superseded }',
+        '{ through: revision, superseded: [] }',
       ),
     ],
   },

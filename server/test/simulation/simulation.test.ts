@@ -43,14 +43,14 @@ describe('In a simulated world', { timeout: 120_000 }, () => {
 
   it('lives come to what the laws are about', async () => {
     const seen = new Map<string, number>();
-    for (let seed = 1; seed <= 150; seed += 1)
+    for (let seed = 1; seed <= 200; seed += 1)
       for (const line of await tell(movesOf(seed)))
         for (const what of wanted) if (line.includes(what)) seen.set(what, (seen.get(what) ?? 0) + 1);
     expect(wanted.filter((what) => (seen.get(what) ?? 0) < 3)).toEqual([]);
   });
 });
 
-/** Each of these happens at least three times in 150 lives. */
+/** Each of these happens at least three times in 200 lives. */
 const wanted: readonly string[] = [
   ...[
     'before commit',
