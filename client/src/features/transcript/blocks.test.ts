@@ -158,9 +158,10 @@ it('tells what is not safe yet', () => {
   expect(blocks.map((b) => b.type === 'user' && b.durable)).toEqual([true, false]);
 });
 
-it('says what a change of the configuration changed, and by whom', () => {
+it('says what a change of the configuration changed, and nothing when what it was is not loaded', () => {
   const configuration = {
     title: 't',
+    titleSource: 'DEFAULT',
     model: 'demo',
     workspace: '/w',
     approvalMode: 'ASK',
@@ -171,14 +172,36 @@ it('says what a change of the configuration changed, and by whom', () => {
   const texts = show([
     changed({}),
     changed({ approvalMode: 'TRUST_ALL' }),
-    changed({ approvalMode: 'TRUST_ALL', title: 'Other' }),
-    changed({ approvalMode: 'TRUST_ALL', model: 'main' }),
+    changed({ approvalMode: 'TRUST_ALL', titleSource: 'PERSON' }),
+    changed({ approvalMode: 'TRUST_ALL', title: 'Found', titleSource: 'GENERATED' }),
+    changed({ approvalMode: 'TRUST_ALL', title: 'Other', titleSource: 'PERSON' }),
+    changed({ approvalMode: 'TRUST_ALL', title: 'Other', titleSource: 'PERSON', model: 'main' }),
   ]).map((b) => b.type === 'mark' && b.text);
   expect(texts).toEqual([
-    'Now with the model demo · Now “Ask”, by Ann',
     'Now “Trust everything”, by Ann',
+    'Named “Found”',
+    'Renamed to “Other”',
     'Now with the model main',
   ]);
+});
+
+it('D-23 says who closed and opened it, and not that making it opened it', () => {
+  const lifecycle = (to: 'OPEN' | 'CLOSED', by: typeof author | null) =>
+    ({ kind: 'LIFECYCLE', lifecycle: to, by }) as EntryBody;
+  const origin = { workstreamId: 'w', title: 'Source', revision: 3 };
+  const texts = show([
+    { kind: 'FORK', origin },
+    lifecycle('CLOSED', author),
+    lifecycle('OPEN', author),
+    lifecycle('CLOSED', null),
+  ]).map((b) => b.type === 'mark' && b.text);
+  expect(texts).toEqual([
+    'Forked from “Source”. Files were not copied.',
+    'Closed by Ann',
+    'Opened again by Ann',
+    'Closed',
+  ]);
+  expect(blocksOf([{ ...journal([lifecycle('OPEN', author)])[0]!, revision: 1 }], 1)).toEqual([]);
 });
 
 it.each([

@@ -107,6 +107,8 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
   /** Calls that have not ended. */
   const open = new Set<string>();
   let configuration: Configuration | null = null;
+  /** Null: not known, since what is loaded begins later. */
+  let closed: boolean | null = null;
 
   const declare = (
     call: Pick<Call, 'callId' | 'name'> & { readonly arguments: string | null },
@@ -239,12 +241,22 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
         });
         break;
       case 'LIFECYCLE':
-        if (entry.lifecycle === 'CLOSED') blocks.push(calm(entry, 'Closed'));
-        else if (entry.revision > 2) blocks.push(calm(entry, 'Opened again'));
+        if (entry.lifecycle === 'CLOSED') {
+          closed = true;
+          blocks.push(calm(entry, `Closed${byWhom(entry.by)}`));
+        } else {
+          // Making one opens it, too, which goes without saying.
+          if (closed ?? revision > 2) blocks.push(calm(entry, `Opened again${byWhom(entry.by)}`));
+          closed = false;
+        }
+        break;
+      case 'FORK':
+        blocks.push(calm(entry, `Forked from “${entry.origin.title}”. Files were not copied.`));
         break;
       case 'CONFIGURATION': {
-        const changed = changeOf(configuration, entry.configuration);
-        if (revision > 2 && changed !== '') blocks.push(calm(entry, changed));
+        // What it was before may be on an older page: then nothing is known to have changed.
+        const changed = configuration ? changeOf(configuration, entry.configuration) : '';
+        if (changed !== '') blocks.push(calm(entry, changed));
         configuration = entry.configuration;
         break;
       }
@@ -280,16 +292,21 @@ export const answering = ({ message }: Overlay, revision: number): AssistantBloc
     durable: true,
   };
 
-/** What is other than it was; all there is to say when that is not loaded. */
-function changeOf(before: Configuration | null, now: Configuration): string {
+/** What is other than it was, in words; empty when that is nothing to tell. */
+function changeOf(before: Configuration, now: Configuration): string {
   const said = [
-    ...(before?.model === now.model ? [] : [`Now with the model ${now.model}`]),
-    ...(before?.approvalMode === now.approvalMode
+    ...(before.title === now.title
+      ? []
+      : [`${now.titleSource === 'GENERATED' ? 'Named' : 'Renamed to'} “${now.title}”`]),
+    ...(before.model === now.model ? [] : [`Now with the model ${now.model}`]),
+    ...(before.approvalMode === now.approvalMode
       ? []
       : [`Now “${modeWords[now.approvalMode].name}”, by ${now.approvalModeBy.name}`]),
   ];
   return said.join(' · ');
 }
+
+const byWhom = (by: Author | null): string => (by ? ` by ${by.name}` : '');
 
 /** The block in which an entry is told. */
 export const blockIdOf = (entry: Entry): string => ('callId' in entry ? entry.callId : entry.id);
