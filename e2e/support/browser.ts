@@ -130,7 +130,7 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
     if (!weir.isRunning()) await start();
     for (const id of made.splice(0)) {
       const { view } = await api.snapshot(id);
-      if (!['IDLE', 'ERROR'].includes(stateOf(view.projection))) {
+      if (!['IDLE', 'ERROR', 'CLOSED'].includes(stateOf(view.projection))) {
         await api.stop(id);
         await api.waitForState(id, 'IDLE');
       }

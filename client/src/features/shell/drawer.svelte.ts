@@ -12,6 +12,8 @@ export default class Drawer {
 
   onkeydown(event: KeyboardEvent): void {
     if (event.key !== 'Escape' || !this.open) return;
+    // What is open in front of it is left first.
+    if (event.target instanceof Element && event.target.closest('[data-own-escape], dialog[open]')) return;
     event.preventDefault();
     this.close();
   }

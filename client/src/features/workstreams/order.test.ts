@@ -1,6 +1,6 @@
 import type { WorkstreamSummary } from 'schema/client-kit';
 import { expect, it } from 'vitest';
-import { announcement, listed } from './order.ts';
+import { announcement, listed, type Filter } from './order.ts';
 
 const row = (id: string, state: WorkstreamSummary['state'], createdAt: string): WorkstreamSummary => ({
   id,
@@ -22,9 +22,19 @@ const rows = [
 ];
 
 it('puts what needs a person first and keeps the rest in the order of making', () => {
-  const { needsYou, others } = listed(rows);
+  const { needsYou, others } = listed(rows, 'OPEN');
   expect(needsYou.map((r) => r.id)).toEqual(['2']);
   expect(others.map((r) => r.id)).toEqual(['3', '4', '1']);
+});
+
+it('D-22 shows the open ones, the closed ones, or all', () => {
+  const all = [...rows, { ...row('5', 'CLOSED', '2026-01-05'), lifecycle: 'CLOSED' } as const];
+  const shown = (filter: Filter) => listed(all, filter).others.map((r) => r.id);
+  expect(shown('OPEN')).toEqual(['3', '4', '1']);
+  expect(shown('CLOSED')).toEqual(['5']);
+  expect(shown('ALL')).toEqual(['5', '3', '4', '1']);
+  // Whoever waits for a person is not hidden by it.
+  expect(listed(all, 'CLOSED').needsYou.map((r) => r.id)).toEqual(['2']);
 });
 
 it('says aloud only what needs a person newly', () => {

@@ -1,17 +1,24 @@
-/** Owns: in which order the list stands. Pure. What needs a person is first; the rest does not move while it works. */
+/** Owns: what the list shows, and in which order. Pure. What needs a person is first; the rest does not move while it works. */
 import type { WorkstreamSummary } from 'schema/client-kit';
+
+/** Which of them the list shows. */
+export type Filter = 'OPEN' | 'CLOSED' | 'ALL';
+
+const inFilter = ({ lifecycle }: WorkstreamSummary, filter: Filter): boolean =>
+  filter === 'ALL' || (lifecycle === 'CLOSED') === (filter === 'CLOSED');
 
 export interface Listed {
   readonly needsYou: readonly WorkstreamSummary[];
-  /** The last made first. */
+  /** Of those that the filter shows; the last made first. */
   readonly others: readonly WorkstreamSummary[];
 }
 
-export function listed(rows: Iterable<WorkstreamSummary>): Listed {
+/** What needs a person stands there whatever the filter is. */
+export function listed(rows: Iterable<WorkstreamSummary>, filter: Filter): Listed {
   const sorted = [...rows].sort((a, b) => b.createdAt.localeCompare(a.createdAt) || a.id.localeCompare(b.id));
   return {
     needsYou: sorted.filter((row) => row.state === 'ATTENTION'),
-    others: sorted.filter((row) => row.state !== 'ATTENTION'),
+    others: sorted.filter((row) => row.state !== 'ATTENTION' && inFilter(row, filter)),
   };
 }
 

@@ -3,7 +3,7 @@ import type { States } from 'schema/client-kit';
 import { getContext, setContext } from 'svelte';
 import type { Api } from '../../lib/api.svelte.ts';
 import { createFrame } from '../../lib/frame.ts';
-import { announcement, listed } from './order.ts';
+import { announcement, listed, type Filter } from './order.ts';
 
 export class Workstreams {
   states = $state.raw<States>({
@@ -11,7 +11,8 @@ export class Workstreams {
     workstreams: null,
     persistence: null,
   });
-  readonly listed = $derived(listed(this.states.workstreams?.values() ?? []));
+  filter = $state.raw<Filter>('OPEN');
+  readonly listed = $derived(listed(this.states.workstreams?.values() ?? [], this.filter));
   /** For the live region. */
   announced = $state.raw('');
   readonly #api: Api;
