@@ -45,7 +45,7 @@ export class Lifecycle {
   closingAll = $state.raw<Closing | null>(null);
   readonly #api: Api;
   readonly #router: Router;
-  readonly #deeds = new Map<string, Deeds>();
+  readonly #deeds: Record<string, Deeds> = {};
 
   constructor(api: Api, router: Router) {
     this.#api = api;
@@ -54,7 +54,7 @@ export class Lifecycle {
 
   /** The same each time it is asked for. */
   of(workstreamId: string): Deeds {
-    const known = this.#deeds.get(workstreamId);
+    const known = this.#deeds[workstreamId];
     if (known) return known;
     const api = this.#api;
     const { client } = api;
@@ -65,7 +65,7 @@ export class Lifecycle {
       deleting: new Action(() => client.intend(deleteWorkstream, { workstreamId }), api),
       forking: new Action((input) => client.intend(forkWorkstream, { workstreamId, ...input }), api),
     };
-    this.#deeds.set(workstreamId, deeds);
+    this.#deeds[workstreamId] = deeds;
     return deeds;
   }
 
