@@ -170,7 +170,7 @@ describe('many at once', () => {
         const input = { key: newKey(), workstreamId: id, turnId, from: 'LAST_RESULT' as const };
         const answer = await asked.transport.request(retryTurn, { input });
         if (!answer.ok) throw new Error(JSON.stringify(answer.failure));
-        return answer.data.result as Result;
+        return answer.data.result;
       }),
     );
     const won = answers.filter((answer) => answer.durability === 'DURABLE');
