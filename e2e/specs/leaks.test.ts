@@ -12,11 +12,10 @@ import { exchangeCode } from 'schema/client-kit';
 import { liveTurn } from 'schema/projection';
 import { afterEach, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Change } from '../../server/test/simulation/guards.ts';
+import type { Change, Held, Told } from '../../server/test/support/watched-server.ts';
 import { createApi, type Api } from '../support/api.ts';
 import { within } from '../support/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import type { Held, Told } from '../support/watched-server.ts';
 import { makePlace, removePlace } from '../support/weir.ts';
 
 const seed = Number(process.env['LEAK_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -46,7 +45,7 @@ interface Server {
 
 async function startWatched(changes: readonly Change[] = []): Promise<Server> {
   const place = makePlace();
-  const child = fork(join(import.meta.dirname, '../support/watched-server.ts'), [], {
+  const child = fork(join(import.meta.dirname, '../../server/test/support/watched-server.ts'), [], {
     execArgv: ['--expose-gc'],
     env: {
       PATH: process.env['PATH'],

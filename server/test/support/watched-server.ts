@@ -4,8 +4,8 @@
  * the product has no door for it. Run with `--expose-gc` and an IPC channel; ends with its parent.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Change } from '../../server/test/simulation/guards.ts';
-import { loadChanged } from '../../server/test/simulation/without.ts';
+import type { Change } from '../simulation/guards.ts';
+import { loadChanged } from '../simulation/without.ts';
 
 /** What a server holds after garbage was collected. */
 export interface Held {
@@ -16,6 +16,8 @@ export interface Held {
   readonly sockets: number;
   readonly heapBytes: number;
 }
+
+export type { Change };
 
 export type Told = { readonly type: 'up'; readonly link: string } | ({ readonly type: 'held' } & Held);
 
@@ -28,8 +30,8 @@ const seen: Change = {
 };
 loadChanged([seen, ...(JSON.parse(process.env['CHANGES'] ?? '[]') as Change[])]);
 
-const { start } = await import('../../server/src/compose.ts');
-const { readConfig } = await import('../../server/src/config.ts');
+const { start } = await import('../../src/compose.ts');
+const { readConfig } = await import('../../src/config.ts');
 
 const tell = (told: Told): void => void process.send!(told);
 const read = readConfig(process.env, [], process.cwd());
