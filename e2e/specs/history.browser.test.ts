@@ -72,6 +72,27 @@ it('says something else in the place of a message, which the agent does not see 
   await inState(page, 'Idle');
 });
 
+it('edits a message far down without a second thing that scrolls', async () => {
+  const long = Array.from({ length: 120 }, (_, line) => `Line ${line}.`).join('\n\n');
+  world.provider.script([{ stream: [long] }, { stream: ['Short.'] }]);
+  const { page } = await world.workstream('Edit far down');
+  await say(page, 'First.');
+  await sees(answers(page).getByText('Line 119.'));
+  await inState(page, 'Idle');
+  await say(page, 'Second.');
+  await reads(answers(page).nth(1), 'Short.');
+  await inState(page, 'Idle');
+  await button(messages(page).nth(1), 'Edit and send again').focus();
+  await page.keyboard.press('Enter');
+  await sees(editor(page));
+  // `main` is as tall as what it holds, and so is the page.
+  expect(
+    await page.evaluate(() =>
+      [document.querySelector('main')!, document.documentElement].map((e) => e.scrollHeight - e.clientHeight),
+    ),
+  ).toEqual([0, 0]);
+});
+
 it('says why a message cannot be replaced now, and loses nothing of what was written', async () => {
   world.provider.script([
     { stream: ['First answer.'] },

@@ -165,12 +165,12 @@ describe('many at once', () => {
     await api.waitForState(id, 'IDLE');
     const turnId = (await api.snapshot(id)).view.projection.turn!.id;
     const answers = await Promise.all(
-      Array.from({ length: 64 }, async (_, i) => {
+      Array.from({ length: 64 }, async (_, i): Promise<Result> => {
         const asked = i % 2 === 0 ? api : second.api;
         const input = { key: newKey(), workstreamId: id, turnId, from: 'LAST_RESULT' as const };
         const answer = await asked.transport.request(retryTurn, { input });
         if (!answer.ok) throw new Error(JSON.stringify(answer.failure));
-        return answer.data.result as Result;
+        return answer.data.result;
       }),
     );
     const won = answers.filter((answer) => answer.durability === 'DURABLE');

@@ -54,7 +54,7 @@ export type CallState =
   /** Declared; nobody was asked yet and it has not started. */
   | 'DECLARED'
   | 'ASKING'
-  /** Approved; it starts when the other calls of its question are decided, too. */
+  /** Approved, about to start: it does not wait for the others of its question. */
   | 'APPROVED'
   | 'RUNNING'
   | 'SETTLED'
