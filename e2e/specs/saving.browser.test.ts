@@ -98,3 +98,36 @@ it('says what the database refuses, and takes it away only when told twice, with
   await reads(answers(page).nth(1), 'Goes on.');
   expect(world.provider.requests).toHaveLength(2);
 });
+
+it('closes of several those that can be closed, and says at the others why not (D-23, D-51)', async () => {
+  world.provider.script([{ stream: ['Kept.'] }]);
+  const { page } = await world.workstream('Cannot be put away');
+  await world.api.create({ title: 'Can be put away', workspace: world.folder('can-be-put-away') });
+  await say(page, 'Keep this.');
+  await reads(answers(page), 'Kept.');
+  await inState(page, 'Idle');
+  await sql(`alter table entry add constraint no_more check (revision < 0) not valid`);
+  try {
+    await say(page, 'And this?');
+    await sees(list(page).getByText('Cannot be saved'));
+  } finally {
+    await sql(`alter table entry drop constraint no_more`);
+  }
+
+  await button(list(page), 'Select').click();
+  for (const title of ['Cannot be put away', 'Can be put away'])
+    await list(page)
+      .getByRole('checkbox', { name: `Select ${title}` })
+      .check();
+  await button(list(page), 'Close 2').click();
+  await sees(list(page).getByText('1 closed, 1 not: the reason stands at each.'));
+  const left = list(page).getByRole('listitem').filter({ hasText: 'Cannot be put away' });
+  await sees(left.getByRole('alert').filter({ hasText: 'discard' }));
+  expect(await left.getByRole('checkbox').isChecked()).toBe(true);
+  await misses(list(page).getByRole('listitem').filter({ hasText: 'Can be put away' }));
+
+  await button(page, 'Discard what could not be saved').click();
+  await page.getByRole('button', { name: /^Discard (?:one entry|\d+ entries)$/ }).click();
+  await misses(head(page).getByRole('alert'));
+  await misses(left.getByRole('alert'));
+});
