@@ -1,7 +1,9 @@
 /**
  * Owns: following the list of workstreams. It needs no cursor: each subscription begins with a snapshot.
- * Invariants: of two rows of one workstream the one of the higher revision stays; a deleted workstream never comes back,
- * whatever is said of it late, since ids are not used again.
+ * Invariants: what is told stands in the order it is told, but for what a snapshot has overtaken: of the row in the
+ * snapshot and the first one told after it, that of the higher revision stays (later a lower one is news: what could
+ * not be stored was discarded); a deleted workstream never comes back, whatever is said of it late, since ids are not
+ * used again.
  */
 import type { Persistence } from '../projection/index.ts';
 import { endOf } from './follow.ts';
@@ -25,6 +27,8 @@ export function followStates(
   const { transport, pace } = deps;
   let states: States = { connection: { status: 'CONNECTING' }, workstreams: null, persistence: null };
   const deleted = new Set<string>();
+  /** Workstreams of which something was told since the snapshot. */
+  const heard = new Set<string>();
   let stopped = false;
 
   const change = (part: Partial<States>) => {
@@ -50,12 +54,17 @@ export function followStates(
         {
           next: ({ workstreamStates: item }) => {
             if (item.__typename === 'StatesSnapshot') {
+              heard.clear();
               const there = item.workstreams.filter((row) => !deleted.has(row.id));
               change({ workstreams: new Map(there.map((row) => [row.id, row])) });
               up();
             } else if (item.__typename === 'StateChanged') {
-              if (!deleted.has(item.workstream.id))
-                change({ workstreams: withRow(states.workstreams, item.workstream) });
+              const row = item.workstream;
+              const known = states.workstreams?.get(row.id);
+              const overtaken = !heard.has(row.id) && known !== undefined && known.revision > row.revision;
+              if (deleted.has(row.id) || overtaken) return;
+              heard.add(row.id);
+              change({ workstreams: new Map(states.workstreams ?? []).set(row.id, row) });
             } else if (item.__typename === 'WorkstreamDeleted') {
               deleted.add(item.workstreamId);
               change({ workstreams: withoutRow(states.workstreams, item.workstreamId) });
@@ -82,15 +91,6 @@ export function followStates(
       persistent.stop();
     },
   };
-}
-
-function withRow(
-  rows: ReadonlyMap<string, WorkstreamSummary> | null,
-  row: WorkstreamSummary,
-): ReadonlyMap<string, WorkstreamSummary> {
-  const known = rows?.get(row.id);
-  if (rows && known && known.revision > row.revision) return rows;
-  return new Map(rows ?? []).set(row.id, row);
 }
 
 function withoutRow(

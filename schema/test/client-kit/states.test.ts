@@ -57,7 +57,7 @@ it('D-51 shows at once that the server cannot store, and which workstreams are i
   expect(seen.at(-1)!.persistence).toEqual(away);
 });
 
-it('keeps of two rows of one workstream the one of the higher revision', async () => {
+it('keeps the row of a snapshot before one that the snapshot has overtaken', async () => {
   const { seen, following: list } = following(
     { type: 'StatesSnapshot', workstreams: [row] },
     { type: 'StateChanged', workstream: { ...row, revision: 3, title: 'older' } },
@@ -66,6 +66,22 @@ it('keeps of two rows of one workstream the one of the higher revision', async (
   await until('all was said', () => seen.at(-1)?.persistence?.status === 'PENDING');
   list.stop();
   expect(seen.at(-1)!.workstreams?.get(workstreamGlobalId('w1'))).toMatchObject({ revision: 4, title: 'T' });
+});
+
+it('D-51 takes a lower revision for news once something was told since the snapshot: the rest was discarded', async () => {
+  const { seen, following: list } = following(
+    { type: 'StatesSnapshot', workstreams: [row] },
+    { type: 'StateChanged', workstream: { ...row, revision: 7, persistence: 'CONFLICT' } },
+    { type: 'StateChanged', workstream: { ...row, revision: 5, title: 'discarded' } },
+    { type: 'ServerPersistenceChanged', persistence: { status: 'PENDING' } },
+  );
+  await until('all was said', () => seen.at(-1)?.persistence?.status === 'PENDING');
+  list.stop();
+  expect(seen.at(-1)!.workstreams?.get(workstreamGlobalId('w1'))).toMatchObject({
+    revision: 5,
+    title: 'discarded',
+    persistence: 'HEALTHY',
+  });
 });
 
 it('says of each workstream whether it is open', async () => {
