@@ -14,6 +14,7 @@ import {
   type ScriptedProvider,
 } from '../../server/test/support/scripted-provider.ts';
 import { brokenLaws, ofKind } from '../support/journal-laws.ts';
+import type { Api } from '../support/api.ts';
 import { openSocket } from '../support/socket.ts';
 import { signal, within } from '../support/process.ts';
 import {
@@ -161,6 +162,69 @@ describe('killed', () => {
       provider.assertDone();
     },
   );
+
+  describe.runIf(process.platform === 'linux')('while a command it was forced to give up still runs', () => {
+    const stubborn = "trap '' TERM; echo running; sleep 97; sleep 97";
+    /** What happens between the forced Stop and the kill, so that no turn tells of the command any more. */
+    const forms: readonly [string, (api: Api, id: string) => Promise<void>][] = [
+      ['at once', () => Promise.resolve()],
+      [
+        'after another turn',
+        async (api, id) => {
+          await api.send(id, 'And now?');
+          await api.waitForState(id, 'IDLE');
+        },
+      ],
+      [
+        'after the turn was taken out',
+        async (api, id) => {
+          const { view, entries } = await api.waitForState(id, 'IDLE');
+          const [message] = ofKind(entries, 'USER');
+          const input = {
+            key: crypto.randomUUID(),
+            workstreamId: id,
+            messageId: message!.id,
+            turnId: view.base.turn!.id,
+          };
+          const { data, errors } = await api.query(
+            'mutation($input: RewindWorkstreamInput!) { rewindWorkstream(input: $input) { __typename } }',
+            { input },
+          );
+          expect({ data, errors }).toEqual({
+            data: { rewindWorkstream: { __typename: 'RewindWorkstreamPayload' } },
+            errors: [],
+          });
+        },
+      ],
+    ];
+    it.each(forms)(
+      'ends it at the next start, without anybody asking: %s (D-66, D-70)',
+      async (_, between) => {
+        const provider = await provide();
+        provider.respond((body) =>
+          lastMessage(body).content === 'Run it.' ? { stream: [shell(stubborn)] } : { stream: ['Well.'] },
+        );
+        const weir = await running({ provider });
+        const api = weir.api(await weir.signIn());
+        const { id, workspace } = await runCommand(weir, api.token);
+        const { data } = await api.query(
+          'mutation($input: StopTurnInput!) { stopTurn(input: $input) { __typename } }',
+          { input: { key: crypto.randomUUID(), workstreamId: id, force: true } },
+        );
+        expect(data).toEqual({ stopTurn: { __typename: 'StopTurnPayload' } });
+        await between(api, id);
+        await weir.kill('SIGKILL');
+        const left = processesIn(workspace);
+        expect(left).not.toEqual([]);
+        await restarted(weir);
+        await within(
+          10_000,
+          () => `${left.join(', ')} to end`,
+          Promise.all(left.map((pid) => untilGone(pid))),
+        );
+      },
+    );
+  });
 
   it('finds an open question where it was, under the same ids, and takes the answer (I44)', async () => {
     const provider = await provide();

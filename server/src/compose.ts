@@ -125,7 +125,7 @@ async function assemble(
   const chosen = await chooseModel({ clock }, config.model);
   const { discovered } = chosen;
   const model = createModel({ clock, log, config: chosen.config, discovered });
-  const processes = createProcesses({ clock });
+  const processes = createProcesses({ sessionId: session.id, clock });
   const hub = createHub();
   const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({
@@ -203,6 +203,7 @@ async function assemble(
   const recovery = createRecovery({
     ownership: storage.ownership,
     registry,
+    processes,
     sessionId: session.id,
     clock,
     log,

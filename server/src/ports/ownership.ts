@@ -72,6 +72,8 @@ export interface Ownership {
    * only waits for a person may rest: the decision loads it (D-24).
    */
   liveTurns(sessionId: string): Promise<readonly string[]>;
+  /** Those of these sessions that this database knows and that are over, by its clock. */
+  over(sessionIds: readonly string[]): Promise<readonly string[]>;
   /**
    * Counts a load or step that threw; answers how many in a row. The third sets the reason as `quarantine`. `null`
    * clears count and quarantine.

@@ -6,7 +6,10 @@ export interface Command {
   readonly script: string;
   /** Absolute and real. Nothing is started when a symbolic link now leads elsewhere from it. */
   readonly cwd: string;
-  /** Marks every process of the group (environment variable WEIR_CALL_ID), so that a later server can find it. */
+  /**
+   * Marks every process of the group (environment variable WEIR_CALL_ID; WEIR_SESSION is the session of the server), so
+   * that a later server can find it.
+   */
   readonly callId: string;
   readonly timeoutMs: number;
   /** Most bytes of output kept, head and tail; what is cut is said. */
@@ -23,9 +26,17 @@ export interface CommandResult {
   readonly message: string | null;
 }
 
+/** What is to be ended: these calls, and all that was started in these sessions of servers. */
+export interface Leftovers {
+  readonly callIds?: readonly string[];
+  readonly sessions?: readonly string[];
+}
+
 export interface Processes {
   /** Never throws. Resolves only when the whole group is gone or could not be confirmed gone within 5 s of SIGKILL. */
   run(command: Command, signal: AbortSignal, onOutput: (text: string) => void): Promise<CommandResult>;
-  /** Kills every process group on this host marked with one of these calls; answers the calls found running. */
-  endLeftovers(callIds: readonly string[]): Promise<readonly string[]>;
+  /** Sessions of servers, of whatever installation, that have started something which still runs on this host. */
+  sessions(): Promise<readonly string[]>;
+  /** Kills every process group on this host of these calls, or started in these sessions; answers the calls found running. */
+  endLeftovers(left: Leftovers): Promise<readonly string[]>;
 }

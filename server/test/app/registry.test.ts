@@ -1,6 +1,6 @@
 import { liveTurn } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createRecovery, recoverLiveTurns } from '../../src/app/rounds/recovery.ts';
+import { createRecovery, endLeftoversOfTheDead, recoverLiveTurns } from '../../src/app/rounds/recovery.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createMemoryStorage } from '../support/memory-storage.ts';
 import { attach, createWorld, newKey, settled, until, type World } from './support/world.ts';
@@ -295,6 +295,8 @@ describe('A process that lost its session', () => {
   });
 });
 
+const unused = (): Promise<never> => Promise.reject(new Error('not here'));
+
 describe('The recovery round', () => {
   it('looks again when the database was away at boot, so that no turn is left lying (D-102)', async () => {
     const id = await world.open();
@@ -305,6 +307,7 @@ describe('The recovery round', () => {
     const round = createRecovery({
       ownership: next.storage.ownership,
       registry: next.registry,
+      processes: { sessions: () => Promise.resolve([]), run: unused, endLeftovers: unused },
       sessionId: next.sessionId,
       clock: next.clock,
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
@@ -316,5 +319,24 @@ describe('The recovery round', () => {
     await next.clock.advance(30_000);
     await until(() => next.registry.peek(id));
     round.stop();
+  });
+
+  it('ends what sessions that are over left running, and nothing of those that live, of others or its own (D-66, D-70)', async () => {
+    const other = await world.restart();
+    world.storage.expire(world.sessionId);
+    const next = await other.restart();
+    const seen = [world.sessionId, other.sessionId, next.sessionId, 'of another installation'];
+    const ended: unknown[] = [];
+    await endLeftoversOfTheDead({
+      ownership: next.storage.ownership,
+      processes: {
+        run: unused,
+        sessions: () => Promise.resolve(seen),
+        endLeftovers: async (left) => (ended.push(left), []),
+      },
+      sessionId: next.sessionId,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    });
+    expect(ended).toEqual([{ sessions: [world.sessionId] }]);
   });
 });

@@ -255,6 +255,18 @@ export function storageContract(open: () => Promise<Opened>): void {
       expect((await storage.ownership.claim(made.id, session.id)).type).toBe('claimed');
     });
 
+    it('tells the sessions of it that are over from those that live and those it never knew (D-100)', async () => {
+      const other = await beginSession(storage);
+      const over = () => storage.ownership.over([session.id, other.id, randomId(), 'none']);
+      expect(await over()).toEqual([]);
+      await opened.expire(session);
+      expect(await over()).toEqual([session.id]);
+      await other.end();
+      expect((await over()).toSorted()).toEqual([session.id, other.id].toSorted());
+      expect(await storage.ownership.over([])).toEqual([]);
+      session = await beginSession(storage);
+    });
+
     it('lists live turns that nobody else alive runs', async () => {
       const made = await workstream();
       const other = await beginSession(storage);

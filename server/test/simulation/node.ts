@@ -98,7 +98,9 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     const { journal, ownership, catalog, reservations, removal } = storage;
     const processes: Processes = {
       run: () => Promise.reject(new Error('not here')),
-      endLeftovers: async (callIds) => provider.endLeftovers(process.host, callIds),
+      // Calls are known by their process here, and ended when their workstream is loaded.
+      sessions: () => Promise.resolve([]),
+      endLeftovers: async ({ callIds = [] }) => provider.endLeftovers(process.host, callIds),
     };
     const registry = createRegistry({
       clock,
@@ -154,7 +156,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
         scheduler.later(process, `${process.name} ends, for it lost its session`, () => deps.exit(process));
       },
     });
-    const recovery = createRecovery({ ownership, registry, sessionId: session.id, clock, log });
+    const recovery = createRecovery({ ownership, registry, processes, sessionId: session.id, clock, log });
     rounds = [heartbeat, recovery];
     for (const round of rounds) round.run();
   }

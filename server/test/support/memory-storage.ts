@@ -333,6 +333,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             )
             .map((row) => row.id),
         ),
+      over: (ids) => answer(() => ids.filter((id) => sessions.has(id) && !isLive(id))),
       recordFailedLoad: (id, reason) =>
         answer(() => {
           const row = rows.get(id);

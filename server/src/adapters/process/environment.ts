@@ -6,6 +6,8 @@ import { dirname } from 'node:path';
 
 /** Marks every process of a call; inherited by what it starts. */
 export const callMarker = 'WEIR_CALL_ID';
+/** Marks it with the session of the server that started it. */
+export const sessionMarker = 'WEIR_SESSION';
 
 const allowed: ReadonlySet<string> = new Set([
   'PATH',
@@ -18,10 +20,10 @@ const allowed: ReadonlySet<string> = new Set([
   'SHELL',
 ]);
 
-/** The environment of a command in `cwd`: allowed names only, no terminal, the marker of its call, a ceiling for git. */
+/** The environment of a command in `cwd`: allowed names only, no terminal, the markers, a ceiling for git. */
 export function commandEnvironment(
   server: Readonly<Record<string, string | undefined>>,
-  { callId, cwd }: { readonly callId: string; readonly cwd: string },
+  { callId, sessionId, cwd }: { readonly callId: string; readonly sessionId: string; readonly cwd: string },
 ): Record<string, string> {
   const kept = Object.entries(server).filter(
     (pair): pair is [string, string] =>
@@ -35,6 +37,7 @@ export function commandEnvironment(
     // the installation of the server itself.
     GIT_CEILING_DIRECTORIES: dirname(cwd),
     [callMarker]: callId,
+    [sessionMarker]: sessionId,
   };
 }
 

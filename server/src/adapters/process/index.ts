@@ -8,13 +8,21 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Processes } from '../../ports/processes.ts';
 import { endLeftovers } from './leftovers.ts';
+import { findSessions } from './process-table.ts';
 import { runCommand } from './run.ts';
 
-/** Times are taken from `clock`; the machine's own when none is given. */
-export function createProcesses({ clock = systemClock }: { readonly clock?: Clock } = {}): Processes {
+/** `sessionId` marks what is run. Times are taken from `clock`; the machine's own when none is given. */
+export function createProcesses({
+  sessionId,
+  clock = systemClock,
+}: {
+  readonly sessionId: string;
+  readonly clock?: Clock;
+}): Processes {
   return {
-    run: (command, signal, onOutput) => runCommand({ clock }, command, signal, onOutput),
-    endLeftovers: (callIds) => endLeftovers({ clock }, callIds),
+    run: (command, signal, onOutput) => runCommand({ clock, sessionId }, command, signal, onOutput),
+    sessions: findSessions,
+    endLeftovers: (left) => endLeftovers({ clock }, left),
   };
 }
 

@@ -8,13 +8,18 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { callMarker } from './environment.ts';
+import { callMarker, sessionMarker } from './environment.ts';
 
 const hasProcessTable = process.platform === 'linux';
 
-/** A process that carries the marker of a call. */
-export interface MarkedProcess {
+interface Marks {
   readonly callId: string;
+  /** Session of the server that started it; null when it dropped that marker. */
+  readonly sessionId: string | null;
+}
+
+/** A process that carries the marker of a call. */
+export interface MarkedProcess extends Marks {
   readonly pid: number;
   readonly group: number;
   /** Ticks since boot; with the pid, the identity of a process. */
@@ -33,8 +38,19 @@ export async function isGroupAlive(group: number): Promise<boolean> {
 
 /** The live processes that carry the marker of one of these calls. Empty where markers cannot be seen. */
 export async function findMarked(callIds: ReadonlySet<string>): Promise<readonly MarkedProcess[]> {
-  if (!hasProcessTable || callIds.size === 0) return [];
-  const found = (await Promise.all((await processIds()).map((pid) => readMarked(pid, callIds)))).filter(
+  return callIds.size === 0 ? [] : findMarkedBy(({ callId }) => callIds.has(callId));
+}
+
+/** The sessions that started what runs now, of all installations whose processes may be read here. */
+export async function findSessions(): Promise<readonly string[]> {
+  const found = await findMarkedBy(({ sessionId }) => sessionId !== null);
+  return [...new Set(found.flatMap(({ sessionId }) => sessionId ?? []))];
+}
+
+/** The live processes whose markers are the ones wanted. */
+export async function findMarkedBy(wanted: (marks: Marks) => boolean): Promise<readonly MarkedProcess[]> {
+  if (!hasProcessTable) return [];
+  const found = (await Promise.all((await processIds()).map((pid) => readMarked(pid, wanted)))).filter(
     (process) => process !== null,
   );
   const pids = new Set(found.map((process) => process.pid));
@@ -89,18 +105,18 @@ const readStat = async (pid: number): Promise<Stat | null> =>
 
 async function readMarked(
   pid: number,
-  callIds: ReadonlySet<string>,
+  wanted: (marks: Marks) => boolean,
 ): Promise<Omit<MarkedProcess, 'ownsGroup'> | null> {
   if (pid === process.pid) return null;
-  const environment = await readEnvironment(pid);
-  const prefix = `${callMarker}=`;
-  const callId = environment
-    .split('\0')
-    .find((line) => line.startsWith(prefix))
-    ?.slice(prefix.length);
-  if (callId === undefined || !callIds.has(callId)) return null;
+  const environment = (await readEnvironment(pid)).split('\0');
+  const valueOf = (name: string): string | undefined =>
+    environment.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1);
+  const callId = valueOf(callMarker);
+  if (callId === undefined) return null;
+  const marks = { callId, sessionId: valueOf(sessionMarker) ?? null };
+  if (!wanted(marks)) return null;
   const stat = await readStat(pid);
-  return stat && { callId, pid, ...stat };
+  return stat && { ...marks, pid, ...stat };
 }
 
 /**

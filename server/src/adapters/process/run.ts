@@ -12,15 +12,16 @@ import { openWorkingFolder, type WorkingFolder } from './working-folder.ts';
 
 interface Deps {
   readonly clock: Clock;
+  readonly sessionId: string;
 }
 
 export async function runCommand(
-  { clock }: Deps,
+  { clock, sessionId }: Deps,
   command: Command,
   signal: AbortSignal,
   onOutput: (text: string) => void,
 ): Promise<CommandResult> {
-  const started = await start(command, signal);
+  const started = await start(sessionId, command, signal);
   if (typeof started === 'string') return notStarted(started);
   const { exit, group, output } = started;
 
@@ -66,7 +67,7 @@ interface Started {
 }
 
 /** The running child, or one sentence why there is none. */
-async function start(command: Command, signal: AbortSignal): Promise<Started | string> {
+async function start(sessionId: string, command: Command, signal: AbortSignal): Promise<Started | string> {
   if (signal.aborted) return 'It was stopped before it started.';
   let pipe: OutputPipe;
   try {
@@ -76,20 +77,24 @@ async function start(command: Command, signal: AbortSignal): Promise<Started | s
   }
   const started = signal.aborted
     ? 'It was stopped before it started.'
-    : await spawnInto(pipe.writer, command).catch((error: Error) => whyNot(error, command));
+    : await spawnInto(pipe.writer, sessionId, command).catch((error: Error) => whyNot(error, command));
   pipe.closeWriter();
   if (typeof started !== 'string') return { ...started, output: pipe.reader };
   pipe.reader.destroy();
   return started;
 }
 
-async function spawnInto(output: number, command: Command): Promise<Omit<Started, 'output'> | string> {
+async function spawnInto(
+  output: number,
+  sessionId: string,
+  command: Command,
+): Promise<Omit<Started, 'output'> | string> {
   const folder = await openWorkingFolder(command.cwd);
   if (folder === null) {
     return 'Its folder, or one above it, was replaced by a symbolic link, so nothing is run until a person has put the folder back.';
   }
   try {
-    return await spawnIn(folder, output, command);
+    return await spawnIn(folder, output, sessionId, command);
   } finally {
     await folder.close();
   }
@@ -98,11 +103,12 @@ async function spawnInto(output: number, command: Command): Promise<Omit<Started
 async function spawnIn(
   folder: WorkingFolder,
   output: number,
+  sessionId: string,
   command: Command,
 ): Promise<Omit<Started, 'output'> | string> {
   const child = spawn('/bin/sh', ['-c', command.script], {
     cwd: folder.path,
-    env: commandEnvironment(process.env, command),
+    env: commandEnvironment(process.env, { ...command, sessionId }),
     stdio: ['ignore', output, output],
     detached: true,
   });
@@ -143,7 +149,7 @@ const exitOf = (child: ChildProcess): Promise<Exit> =>
 
 /** What cut it short, or null when it exited first. */
 async function firstOf(
-  { clock }: Deps,
+  { clock }: Pick<Deps, 'clock'>,
   exit: Promise<Exit>,
   timeoutMs: number,
   signal: AbortSignal,
@@ -167,7 +173,7 @@ const paceMs = 25;
 const lingerMs = 500;
 
 function readPaced(
-  { clock }: Deps,
+  { clock }: Pick<Deps, 'clock'>,
   stream: Readable,
   onChunk: (chunk: Buffer) => void,
 ): { finish(): Promise<void> } {

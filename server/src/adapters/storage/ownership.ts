@@ -45,6 +45,18 @@ export function createOwnership(orm: Orm): Ownership {
         return rows.filter(({ projection }) => !projection || !onlyWaits(projection)).map((row) => row.id);
       }),
 
+    over: (sessionIds) =>
+      available(async () => {
+        if (sessionIds.length === 0) return [];
+        const rows = await orm.em
+          .fork()
+          .execute<{ id: string }[]>(
+            `select n.id from node_session n where n.id in (${sessionIds.map(() => '?').join(', ')}) and not ${live('n.id')}`,
+            [...sessionIds],
+          );
+        return rows.map((row) => row.id);
+      }),
+
     recordFailedLoad: (workstreamId, reason) =>
       available(async () => {
         const em = orm.em.fork();

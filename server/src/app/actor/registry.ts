@@ -267,17 +267,16 @@ export function createRegistry(deps: RegistryDeps): Registry {
     return loading;
   }
 
-  /** Kills process groups of calls that were running on this host when their server died. */
-  async function endLeftovers(id: string, { batch, turn }: Projection): Promise<void> {
-    const started = [
-      ...(batch?.calls ?? [])
-        .filter((open) => open.started && open.result === null)
-        .map((open) => open.call.callId),
-      // What a forced turn left running is ended with the rest (D-66).
-      ...(turn?.outcome?.unconfirmed ?? []),
-    ];
+  /**
+   * Kills process groups of calls that were running on this host when their server died. What its turns do not wait for
+   * is ended by the round that looks for sessions that are over.
+   */
+  async function endLeftovers(id: string, { batch }: Projection): Promise<void> {
+    const started = (batch?.calls ?? [])
+      .filter((open) => open.started && open.result === null)
+      .map((open) => open.call.callId);
     if (started.length === 0) return;
-    const ended = await deps.processes.endLeftovers(started);
+    const ended = await deps.processes.endLeftovers({ callIds: started });
     if (ended.length > 0)
       deps.log.info({ workstream: id, calls: ended }, 'ended processes a dead server left behind');
   }

@@ -1,11 +1,12 @@
 /**
- * Owns: carrying on the turns that a dead process left live (D-70): at boot, and again every 30 s for those that could
- * not be loaded then or whose owner died since (D-102). Loading a workstream is all it takes. One that cannot be
- * loaded does not keep the others, or the boot, from going on (D-71).
+ * Owns: ending what dead servers left running on this host, and carrying on the turns they left live (D-70): at boot,
+ * and again every 30 s for those that could not be loaded then or whose owner died since (D-102). Loading a workstream
+ * is all a turn takes. One that cannot be loaded does not keep the others, or the boot, from going on (D-71).
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Ownership } from '../../ports/ownership.ts';
+import type { Processes } from '../../ports/processes.ts';
 import type { Registry } from '../actor/registry.ts';
 import type { Round } from './heartbeat.ts';
 
@@ -15,8 +16,26 @@ const sweepMs = 30_000;
 interface RecoveryDeps {
   readonly ownership: Ownership;
   readonly registry: Registry;
+  readonly processes: Processes;
   readonly sessionId: string;
   readonly log: Log;
+}
+
+/**
+ * Ends every process on this host that was started in a session which is over: no turn may know of it any more, as after
+ * a forced Stop (D-66). What another installation started, or a server that lives, is not touched.
+ */
+export async function endLeftoversOfTheDead({
+  ownership,
+  processes,
+  sessionId,
+  log,
+}: Omit<RecoveryDeps, 'registry'>): Promise<void> {
+  const others = (await processes.sessions()).filter((session) => session !== sessionId);
+  const sessions = await ownership.over(others);
+  if (sessions.length === 0) return;
+  const calls = await processes.endLeftovers({ sessions });
+  log.info({ calls }, 'ended processes a dead server left behind');
 }
 
 /** Loads every workstream whose live turn nobody runs; answers how many there were. Rejects when the database is away. */
@@ -25,7 +44,7 @@ export async function recoverLiveTurns({
   registry,
   sessionId,
   log,
-}: RecoveryDeps): Promise<number> {
+}: Omit<RecoveryDeps, 'processes'>): Promise<number> {
   const lost = (await ownership.liveTurns(sessionId)).filter((id) => registry.peek(id) === null);
   for (const id of lost) await registry.recover(id);
   if (lost.length > 0) log.info({ workstreams: lost.length }, 'live turns carry on');
@@ -37,6 +56,11 @@ export function createRecovery(deps: RecoveryDeps & { readonly clock: Clock }): 
   let stopped = false;
 
   async function sweep(): Promise<void> {
+    try {
+      await endLeftoversOfTheDead(deps);
+    } catch (error) {
+      deps.log.warn({ error: String(error) }, 'what a dead server left could not be ended; trying again');
+    }
     try {
       await recoverLiveTurns(deps);
     } catch (error) {

@@ -7,11 +7,16 @@ import { isRunning, newCallId, pidIn, processes, start } from './support.ts';
 async function orphan(
   script: string,
   callId: string | null,
+  session: string | null = null,
 ): Promise<{ child: ChildProcess; output: string }> {
   const child = spawn('/bin/sh', ['-c', script], {
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { PATH: process.env['PATH'], ...(callId !== null && { WEIR_CALL_ID: callId }) },
+    env: {
+      PATH: process.env['PATH'],
+      ...(callId !== null && { WEIR_CALL_ID: callId }),
+      ...(session !== null && { WEIR_SESSION: session }),
+    },
   });
   onTestFinished(() => {
     try {
@@ -31,7 +36,7 @@ describe.runIf(process.platform === 'linux')('what an earlier server left runnin
       `trap '' TERM; env -i sh -c 'trap "" TERM; while :; do sleep 1; done' & echo "child=$!"; while :; do sleep 1; done`,
       callId,
     );
-    expect(await processes.endLeftovers([newCallId(), callId])).toEqual([callId]);
+    expect(await processes.endLeftovers({ callIds: [newCallId(), callId] })).toEqual([callId]);
     expect(isRunning(child.pid as number)).toBe(false);
     expect(isRunning(pidIn(output, 'child'))).toBe(false);
   });
@@ -42,7 +47,7 @@ describe.runIf(process.platform === 'linux')('what an earlier server left runnin
       `setsid sh -c 'echo "left=$$"; while :; do sleep 1; done' & sleep 1000`,
       callId,
     );
-    expect(await processes.endLeftovers([callId])).toEqual([callId]);
+    expect(await processes.endLeftovers({ callIds: [callId] })).toEqual([callId]);
     expect(isRunning(pidIn(output, 'left'))).toBe(false);
   });
 
@@ -51,8 +56,23 @@ describe.runIf(process.platform === 'linux')('what an earlier server left runnin
     const unmarked = await orphan('echo ready; exec sleep 1000', null);
     const other = await orphan('echo ready; exec sleep 1000', newCallId());
     const longer = await orphan('echo ready; exec sleep 1000', `${callId}0`);
-    expect(await processes.endLeftovers([callId])).toEqual([]);
+    expect(await processes.endLeftovers({ callIds: [callId] })).toEqual([]);
     for (const { child } of [unmarked, other, longer]) expect(isRunning(child.pid as number)).toBe(true);
+  });
+
+  it('is found by the session that started it, with all of its call, and no other session is touched', async () => {
+    const [dead, living] = [newCallId(), newCallId()];
+    const { child, output } = await orphan(
+      `trap '' TERM; setsid env -u WEIR_SESSION sh -c 'echo "left=$$"; while :; do sleep 1; done' & sleep 1000; sleep 1000`,
+      newCallId(),
+      dead,
+    );
+    const other = await orphan('echo ready; exec sleep 1000', newCallId(), living);
+    expect(await processes.sessions()).toEqual(expect.arrayContaining([dead, living]));
+    expect(await processes.endLeftovers({ sessions: [dead] })).toHaveLength(1);
+    for (const pid of [child.pid as number, pidIn(output, 'left')]) expect(isRunning(pid)).toBe(false);
+    expect(isRunning(other.child.pid as number)).toBe(true);
+    expect(await processes.sessions()).not.toContain(dead);
   });
 
   it('of the same group as the server is spared with its group: the server never ends itself', async () => {
@@ -60,7 +80,7 @@ describe.runIf(process.platform === 'linux')('what an earlier server left runnin
     const child = spawn('/bin/sleep', ['1000'], { stdio: 'ignore', env: { WEIR_CALL_ID: callId } });
     onTestFinished(() => void child.kill('SIGKILL'));
     await once(child, 'spawn');
-    expect(await processes.endLeftovers([callId])).toEqual([callId]);
+    expect(await processes.endLeftovers({ callIds: [callId] })).toEqual([callId]);
     // The process itself carries the marker and is ended; we, of its group, are here to tell.
     expect(isRunning(child.pid as number)).toBe(false);
   });
@@ -68,7 +88,7 @@ describe.runIf(process.platform === 'linux')('what an earlier server left runnin
   it('is nothing when nothing runs', async () => {
     const running = start('echo done');
     await running.result;
-    expect(await processes.endLeftovers([running.callId])).toEqual([]);
-    expect(await processes.endLeftovers([])).toEqual([]);
+    expect(await processes.endLeftovers({ callIds: [running.callId] })).toEqual([]);
+    expect(await processes.endLeftovers({})).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { commandEnvironment } from '../../../src/adapters/process/environment.ts';
-import { isRunning, pidIn, processes, start, temporaryFolder } from './support.ts';
+import { isRunning, pidIn, processes, sessionId, start, temporaryFolder } from './support.ts';
 
 describe('a command that runs to its end', () => {
   it('answers its output, stdout and stderr in the order they were written, and its exit code', async () => {
@@ -69,7 +69,9 @@ describe('a command that runs to its end', () => {
 describe('the environment of a command', () => {
   it('is without the private programs of the package manager that started the server', () => {
     const path = '/srv/weir/node_modules/.bin:/usr/bin:/srv/node_modules/x/bin:/bin';
-    expect(commandEnvironment({ PATH: path }, { callId: 'c1', cwd: '/srv' })['PATH']).toBe('/usr/bin:/bin');
+    expect(commandEnvironment({ PATH: path }, { sessionId: 'a', callId: 'c1', cwd: '/srv' })['PATH']).toBe(
+      '/usr/bin:/bin',
+    );
   });
 
   it('holds nothing of the server but the allow-list, and the marker of the call', async () => {
@@ -96,10 +98,11 @@ describe('the environment of a command', () => {
       .map((line) => line.slice(0, line.indexOf('=')));
     // The shell adds the last three itself.
     const expected =
-      /^(PATH|HOME|LANG|LC_\w+|TZ|TERM|TMPDIR|USER|LOGNAME|SHELL|WEIR_CALL_ID|GIT_CEILING_DIRECTORIES|PWD|OLDPWD|SHLVL|_)$/;
+      /^(PATH|HOME|LANG|LC_\w+|TZ|TERM|TMPDIR|USER|LOGNAME|SHELL|WEIR_CALL_ID|WEIR_SESSION|GIT_CEILING_DIRECTORIES|PWD|OLDPWD|SHLVL|_)$/;
     expect(names.filter((name) => !expected.test(name))).toEqual([]);
     expect(output).not.toMatch(/secret|999/);
     expect(output).toContain(`WEIR_CALL_ID=${running.callId}\n`);
+    expect(output).toContain(`WEIR_SESSION=${sessionId}\n`);
     expect(output).toContain('TERM=dumb\n');
     expect(output).toContain('LC_ALL=C\n');
   });

@@ -8,7 +8,8 @@ import { onTestFinished } from 'vitest';
 import { createProcesses } from '../../../src/adapters/process/index.ts';
 import type { Command, CommandResult } from '../../../src/ports/processes.ts';
 
-export const processes = createProcesses();
+export const sessionId = `session-${randomBytes(8).toString('hex')}`;
+export const processes = createProcesses({ sessionId });
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'weir-process-'));

@@ -7,7 +7,7 @@ import { createTools } from '../../../src/adapters/tools/index.ts';
 import { createBench } from './support.ts';
 
 describe('the definitions', () => {
-  const { definitions } = createTools({ processes: createProcesses() });
+  const { definitions } = createTools({ processes: createProcesses({ sessionId: 'test' }) });
 
   it('name each tool, what it may do and a strict object schema', () => {
     expect(definitions.map(({ name, access }) => `${name} ${access}`)).toEqual([

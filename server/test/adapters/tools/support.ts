@@ -44,7 +44,7 @@ export function createBench(limits: Limits | ((workspace: string) => Limits) = {
   writeFileSync(join(outside, 'secret.txt'), 'secret\n');
 
   const tools = createTools({
-    processes: createProcesses(),
+    processes: createProcesses({ sessionId: 'test' }),
     limits: typeof limits === 'function' ? limits(workspace) : limits,
   });
   return benchIn(tools, workspace, outside);

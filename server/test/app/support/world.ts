@@ -97,7 +97,8 @@ export async function createWorld(
   let broken: Error | null = null;
   const processes: Processes = {
     run: () => Promise.reject(new Error('not here')),
-    async endLeftovers(callIds) {
+    sessions: () => Promise.resolve([]),
+    async endLeftovers({ callIds = [] }) {
       if (broken) throw broken;
       leftovers.push(...callIds);
       return callIds;
