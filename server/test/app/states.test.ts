@@ -111,6 +111,25 @@ describe('The live list', () => {
     await list.cut();
   });
 
+  it('given up twice under one key is given up once, and both are answered the same (D-60)', async () => {
+    const id = await world.open();
+    world.storage.refuseData(true);
+    void world.send(id, 'go');
+    await until(() => world.registry.peek(id)?.persistence().status === 'CONFLICT');
+    world.storage.refuseData(false);
+    const input = { key: newKey(), workstreamId: id };
+    const { discardUnsaved } = world.services.workstreams;
+    const [first, copy, another] = await Promise.all([
+      discardUnsaved(ada, input),
+      discardUnsaved(ada, input),
+      discardUnsaved(ada, { ...input, key: newKey() }),
+    ]);
+    expect(first).toMatchObject({ type: 'Accepted', durability: 'DURABLE' });
+    expect(copy).toEqual(first);
+    expect(another).toMatchObject({ code: 'NOTHING_TO_DISCARD' });
+    expect(await discardUnsaved(ada, input)).toEqual(first);
+  });
+
   it('is not told again what it was told of the server', async () => {
     const [one, two] = [await world.open(), await world.open()];
     await Promise.all([world.load(one), world.load(two)]);

@@ -7,15 +7,17 @@ import type { DiscardUnsaved, DiscardUnsavedOutcome } from 'schema/services';
 import { refusalView } from '../views/refusals.ts';
 import type { Actor } from '../actor/actor.ts';
 import { commandActor, doneBefore, withActor, type CommandDeps, type CommandOutcome } from './command.ts';
+import { createLines } from './lines.ts';
 
-export async function discardUnsaved(
+/** One at a time per workstream: a copy that comes meanwhile finds what the first recorded, and answers that (D-60). */
+export function createDiscard(
   deps: CommandDeps,
-  by: Viewer,
-  input: DiscardUnsaved,
-): Promise<DiscardUnsavedOutcome> {
-  const { registry } = deps;
-  const { workstreamId } = input;
-  return view(await withActor(registry, workstreamId, (actor) => discardOf(deps, actor, by, input)));
+): (by: Viewer, input: DiscardUnsaved) => Promise<DiscardUnsavedOutcome> {
+  const inLine = createLines();
+  return (by, input) =>
+    inLine(input.workstreamId, async () =>
+      view(await withActor(deps.registry, input.workstreamId, (actor) => discardOf(deps, actor, by, input))),
+    );
 }
 
 async function discardOf(

@@ -23,7 +23,7 @@ import {
   withdrawQueuedMessage,
 } from './commands.ts';
 import { createWorkstream } from './create.ts';
-import { discardUnsaved } from './discard.ts';
+import { createDiscard } from './discard.ts';
 import { forkWorkstream, type ForkDeps } from './fork.ts';
 import { createLifecycle, type LifecycleDeps } from './lifecycle.ts';
 import { historyPage } from './history.ts';
@@ -55,7 +55,7 @@ export function createServices(deps: ServicesDeps): Services {
       states: (signal) => states(deps, signal),
       create: (by, input) => createWorkstream(deps, by, input),
       configure: (by, input) => configureWorkstream(deps, by, input),
-      discardUnsaved: (by, input) => discardUnsaved(deps, by, input),
+      discardUnsaved: createDiscard(deps),
       close: (by, input) => lifecycle.close(by, input),
       open: (by, input) => lifecycle.open(by, input),
       delete: (by, input) => lifecycle.delete(by, input),

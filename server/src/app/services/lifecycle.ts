@@ -39,6 +39,7 @@ import {
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
+import { createLines } from './lines.ts';
 
 /** How long what was accepted, and then what ends it, may take to be stored, milliseconds (D-23). */
 const settleMs = 2_000;
@@ -68,21 +69,9 @@ type Refused = Extract<CommandOutcome, { type: 'refused' }>;
 
 export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const { registry, removal, journal, clock } = deps;
-  /** The last of those that close or delete a workstream. */
-  const lines = new Map<string, Promise<unknown>>();
+  const inLine = createLines();
   /** Deletions of which nobody knows yet whether they happened. */
   const unresolved = new Map<string, { readonly incarnation: string; readonly actor: Actor | null }>();
-
-  /** One at a time per workstream, in order. */
-  async function inLine<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const turn = (lines.get(id) ?? Promise.resolve()).then(work, work);
-    lines.set(id, turn);
-    try {
-      return await turn;
-    } finally {
-      if (lines.get(id) === turn) lines.delete(id);
-    }
-  }
 
   async function close(by: Viewer, input: CloseWorkstream): Promise<CommandOutcome> {
     const outcome = await withActor(registry, input.workstreamId, async (actor): Promise<CommandOutcome> => {
