@@ -37,7 +37,9 @@ export const HistoryConnection = builder.connectionObject(
     name: 'HistoryConnection',
     description:
       'A page of the journal: durable entries and then pending ones, oldest first, contiguous in revision, each once, ' +
-      'in place. It belongs to the read of its workstream: no entry is above that `revision`.',
+      'in place. It belongs to the read of its workstream: no entry is above that `revision`. It has fewer edges than were ' +
+      'asked for when they would be more than about 2 MiB, and always at least one when there is any: `hasNextPage` and ' +
+      '`hasPreviousPage` say whether there are more.',
     fields: (t) => ({
       revision: t.field({
         type: 'Revision',

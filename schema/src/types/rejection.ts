@@ -146,8 +146,8 @@ export const JournalUnsettled = rejection<JournalUnsettledOutcome>('JOURNAL_UNSE
 });
 export const QueueFull = rejection<QueueFullOutcome>('QUEUE_FULL').implement({
   description:
-    'As many messages wait as may wait, or, together with this one, more than 2,000,000 UTF-16 code units of text. Send ' +
-    'again when the live turn has ended, or withdraw one.',
+    'As many messages wait as may wait, or others wait and, together with this one, they are more than 200,000 UTF-16 ' +
+    'code units of text; alone any message may wait. Send again when the live turn has ended, or withdraw one.',
   interfaces: [Rejection],
   fields: (t) => ({ capacity: t.exposeInt('capacity', { description: 'How many messages may wait.' }) }),
 });

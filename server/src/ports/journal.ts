@@ -37,6 +37,19 @@ export type CommitOutcome =
   /** The database refuses the data; trying again cannot help. Nothing was written. */
   | { readonly type: 'conflict'; readonly message: string };
 
+export interface ReadRange {
+  readonly after: number;
+  readonly through: number;
+  readonly limit: number;
+  /** Payloads of about so many bytes as JSON together, and always at least one entry; without it any number. */
+  readonly maxBytes?: number;
+  /** Which end a page begins at when not all fits; OLDEST without it. */
+  readonly from?: 'OLDEST' | 'NEWEST';
+}
+
+/** Most bytes read at once where the answer is made of it: one entry is at most about as long. */
+export const pageBytes = 2 * 1024 * 1024;
+
 export interface Journal {
   /** Never rejects. */
   commit(batch: Batch): Promise<CommitOutcome>;
@@ -47,15 +60,15 @@ export interface Journal {
     workstreamId: string,
     entries: readonly { readonly id: string; readonly revision: number }[],
   ): Promise<boolean>;
-  /** Entries with `after < revision <= through`, ascending, at most `limit`. */
-  read(
-    workstreamId: string,
-    range: { readonly after: number; readonly through: number; readonly limit: number },
-  ): Promise<readonly Entry[]>;
-  /** Bytes that the payloads with `after < revision <= through` take where they are stored; they are not read. */
+  /** Entries with `after < revision <= through`, ascending, at most `limit`: a page from one end of the range. */
+  read(workstreamId: string, range: ReadRange): Promise<readonly Entry[]>;
+  /**
+   * Bytes that the payloads with `after < revision <= through` take as JSON, not packed as they lie there; they are not
+   * read. Counted from the oldest on and no further than one beyond `enough`: what is above it says only that.
+   */
   storedBytes(
     workstreamId: string,
-    range: { readonly after: number; readonly through: number },
+    range: { readonly after: number; readonly through: number; readonly enough: number },
   ): Promise<number>;
   /** Epoch of the entry stored at a revision; null when there is none. */
   epochAt(workstreamId: string, revision: number): Promise<number | null>;

@@ -243,11 +243,23 @@ describe('A cursor', () => {
     world.storage.goAway();
     const say = (length: number) =>
       actor.ask(ada, { scope: 's', key: newKey(), inputHash: 'h' }, saying('x'.repeat(length)));
-    // The turn's message, then the whole queue with each that joins it.
-    for (const length of [1_000_000, 900_000, 900_000]) say(length);
+    // The turn's message, then the whole queue with each change of it.
+    for (const length of [1_000_000, 1_000_000]) say(length);
+    const edit = () =>
+      actor.ask(
+        ada,
+        { scope: 's', key: newKey(), inputHash: 'h' },
+        {
+          type: 'editQueued',
+          messageId: actor.state().projection.queue.items[0]!.id,
+          text: 'y'.repeat(1_000_000),
+        },
+      );
+    edit();
     const near = attach(world, id, start.cursor);
     await near.item('Synchronized');
-    say(150_000);
+    edit();
+    edit();
     const far = attach(world, id, start.cursor);
     await until(() => far.done);
     expect(types(far.items)).toEqual(['SnapshotRequired']);

@@ -23,6 +23,21 @@ async function grow(durable: number, pending: number): Promise<void> {
   world.storage.goAway();
   for (let i = 0; i < pending; i += 1) send();
 }
+/** Page after page, to the end. */
+async function read(direction: 'forward' | 'backward', count: number): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (let more = true; more;) {
+    const got = await page(
+      direction === 'forward'
+        ? { direction, after: found.at(-1) ?? 0, count }
+        : { direction, before: found[0] ?? null, count },
+    );
+    if (direction === 'forward') found.push(...revisions(got));
+    else found.unshift(...revisions(got));
+    more = direction === 'forward' ? got.hasNewer : got.hasOlder;
+  }
+  return found;
+}
 const head = () => world.registry.peek(id)!.state().projection.revision;
 
 describe('A page of history', () => {
@@ -91,25 +106,47 @@ describe('A page of history', () => {
     }
   });
 
+  it.each([
+    [7, 0],
+    [3, 4],
+    [1, 6],
+  ])(
+    'is cut at 2 MiB from the end it begins at, and says that there is more: %i stored, %i pending (D-53)',
+    async (durable, pending) => {
+      // Revisions 4 and up, but for the turn's: each entry keeps the whole queue, about 0.8 MB.
+      const actor = await world.load(id);
+      const ask = (text: string) => {
+        const key = { scope: 's', key: newKey(), inputHash: 'h' };
+        const waiting = actor.state().projection.queue.items[0];
+        actor.ask(ada, key, waiting ? { type: 'editQueued', messageId: waiting.id, text } : saying(text));
+      };
+      ask('begin');
+      for (let i = 0; i < durable; i += 1) ask('x'.repeat(800_000 + i));
+      await until(() => actor.state().pending.length === 0);
+      if (pending > 0) world.storage.goAway();
+      for (let i = 0; i < pending; i += 1) ask('y'.repeat(800_000 + i));
+      await settled();
+      world.storage.comeBack();
+      const last = head();
+      const all = Array.from({ length: last }, (_, i) => i + 1);
+      const newest = await page({ direction: 'backward', before: null, count: 200 });
+      expect(revisions(newest)).toEqual([last - 1, last]);
+      expect(newest).toMatchObject({ hasOlder: true, hasNewer: false });
+      const oldest = await page({ direction: 'forward', after: 0, count: 200 });
+      expect(revisions(oldest)).toEqual(all.slice(0, last - durable - pending + 2));
+      expect(oldest).toMatchObject({ hasOlder: false, hasNewer: true });
+      expect(await read('forward', 200)).toEqual(all);
+      expect(await read('backward', 200)).toEqual(all);
+    },
+  );
+
   it('after page, both ways, gives every entry once and in order (D-53)', async () => {
     await grow(15, 0);
     world.storage.comeBack();
     const all = Array.from({ length: head() }, (_, i) => i + 1);
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), async (count) => {
-        const forward: number[] = [];
-        for (let more = true; more;) {
-          const got = await page({ direction: 'forward', after: forward.at(-1) ?? 0, count });
-          forward.push(...revisions(got));
-          more = got.hasNewer;
-        }
-        const backward: number[] = [];
-        for (let more = true; more;) {
-          const got = await page({ direction: 'backward', before: backward[0] ?? null, count });
-          backward.unshift(...revisions(got));
-          more = got.hasOlder;
-        }
-        expect([forward, backward]).toEqual([all, all]);
+        expect([await read('forward', count), await read('backward', count)]).toEqual([all, all]);
       }),
       { numRuns: 20 },
     );

@@ -182,8 +182,8 @@ export function storageContract(open: () => Promise<Opened>): void {
       // Signs that cannot be packed: what lies there is as long as what was written.
       const texts = [1_000, 10_000, 100_000].map((n) => randomBytes(n / 2).toString('hex'));
       await commit(made, batchOf(made, texts.map(message)));
-      const between = (low: number, through: number) =>
-        storage.journal.storedBytes(made.id, { after: low, through });
+      const between = (low: number, through: number, enough = 1_000_000) =>
+        storage.journal.storedBytes(made.id, { after: low, through, enough });
       for (const [low, through, bytes] of [
         [2, 5, 111_000],
         [2, 4, 11_000],
@@ -195,7 +195,62 @@ export function storageContract(open: () => Promise<Opened>): void {
         expect(measured / bytes, `${low}..${through}`).toBeLessThan(1.3);
       }
       expect([await between(5, 5), await between(5, 9), await between(4, 3)]).toEqual([0, 0, 0]);
-      expect(await storage.journal.storedBytes(randomId(), { after: 0, through: 9 })).toBe(0);
+      expect(await storage.journal.storedBytes(randomId(), { after: 0, through: 9, enough: 9 })).toBe(0);
+      // What is enough is passed by one entry: the long one behind it is not looked at.
+      expect(await between(2, 5, 500)).toBeLessThan(2_000);
+      const toTheSecond = await between(2, 5, 5_000);
+      expect(toTheSecond).toBeGreaterThan(10_000);
+      expect(toTheSecond).toBeLessThan(13_000);
+    });
+
+    it('counts text that packs well as long as it is, not as small as it lies there (D-55)', async () => {
+      const made = await workstream();
+      await commit(
+        made,
+        batchOf(
+          made,
+          ['x', 'y', '語'].map((sign) => message(sign.repeat(300_000))),
+        ),
+      );
+      const between = (low: number, through: number) =>
+        storage.journal.storedBytes(made.id, { after: low, through, enough: 9_000_000 });
+      expect(await between(2, 4)).toBeGreaterThanOrEqual(600_000);
+      expect(await between(2, 5)).toBeGreaterThanOrEqual(1_500_000);
+      expect(await between(2, 5)).toBeLessThan(1_502_000);
+    });
+
+    it('reads a page of so many bytes from either end, and never less than one entry (D-53)', async () => {
+      const made = await workstream();
+      // Revisions 3 to 7.
+      await commit(
+        made,
+        batchOf(
+          made,
+          ['a', 'b', 'c', 'd', 'e'].map((sign) => message(sign.repeat(100_000))),
+        ),
+      );
+      const page = async (maxBytes: number, from: 'OLDEST' | 'NEWEST', [low, through, limit] = [2, 99, 99]) =>
+        (
+          await storage.journal.read(made.id, {
+            after: low,
+            through,
+            limit,
+            maxBytes,
+            from,
+          })
+        ).map((e) => e.revision);
+      expect(await page(250_000, 'OLDEST')).toEqual([3, 4]);
+      expect(await page(250_000, 'NEWEST')).toEqual([6, 7]);
+      expect(await page(1, 'OLDEST')).toEqual([3]);
+      expect(await page(1, 'NEWEST')).toEqual([7]);
+      expect(await page(1_000_000, 'OLDEST')).toEqual([3, 4, 5, 6, 7]);
+      expect(await page(1_000_000, 'NEWEST')).toEqual([3, 4, 5, 6, 7]);
+      expect(await page(1_000_000, 'OLDEST', [3, 6, 2])).toEqual([4, 5]);
+      expect(await page(1_000_000, 'NEWEST', [3, 6, 2])).toEqual([5, 6]);
+      expect(await page(250_000, 'NEWEST', [3, 5, 9])).toEqual([4, 5]);
+      expect(await page(250_000, 'OLDEST', [7, 9, 9])).toEqual([]);
+      expect(await page(250_000, 'NEWEST', [7, 9, 9])).toEqual([]);
+      expect(await page(250_000, 'NEWEST', [2, 9, 0])).toEqual([]);
     });
 
     it('knows where an epoch ended (D-55)', async () => {

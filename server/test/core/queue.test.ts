@@ -75,12 +75,25 @@ describe('a message sent while busy', () => {
     expect(queued(w)).toHaveLength(20);
   });
 
-  it('is refused when what waits has more than two million characters, for the queue is kept whole', () => {
+  it('is refused when what waits has more than 200,000 characters, for every entry of the queue keeps it whole (D-63)', () => {
     const w = busy();
-    w.send('a'.repeat(1_000_000));
-    w.send('b'.repeat(1_000_000));
+    w.send('a'.repeat(100_000));
+    w.send('b'.repeat(100_000));
     expect(w.send('c').reply).toMatchObject({ refusal: { code: 'QUEUE_FULL' } });
     expect(queued(w)).toHaveLength(2);
+  });
+
+  it('waits alone however long it is, and nothing beside it (D-63)', () => {
+    const w = busy();
+    expect(w.send('a'.repeat(1_000_000)).reply).toMatchObject({ acceptance: { disposition: 'QUEUED' } });
+    expect(w.send('b').reply).toMatchObject({ refusal: { code: 'QUEUE_FULL' } });
+    const [waiting] = w.state.projection.queue.items;
+    expect(w.edit(waiting!.id, 'short').reply?.type).toBe('accepted');
+    expect(w.send('b').reply).toMatchObject({ acceptance: { disposition: 'QUEUED' } });
+    expect(w.edit(waiting!.id, 'a'.repeat(200_000)).reply).toMatchObject({
+      refusal: { code: 'QUEUE_FULL' },
+    });
+    expect(queued(w)).toEqual(['short', 'b']);
   });
 
   it('is taken also when twenty are held: they go first, and it goes with them (broke: it was refused for good)', () => {

@@ -212,6 +212,9 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     return { id, workspaceFree: workspace === '' || !shared };
   }
 
+  const payloadBytes = (id: string, entry: Entry): number =>
+    Buffer.byteLength(JSON.stringify(entryRow(id, entry).payload));
+
   const sweep = (
     { except }: Sweeper,
     olderThanMs: number,
@@ -252,18 +255,27 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
         }),
       holds: (id, entries) =>
         answer(() => entries.every((e) => rows.get(id)?.entries[e.revision - 1]?.id === e.id)),
-      read: (id, { after, through, limit }) =>
-        answer(() =>
-          stored(rows.get(id)?.entries ?? [])
-            .filter((e) => e.revision > after && e.revision <= through)
-            .slice(0, Math.max(0, limit)),
-        ),
-      storedBytes: (id, { after, through }) =>
-        answer(() =>
-          (rows.get(id)?.entries ?? [])
-            .filter((e) => e.revision > after && e.revision <= through)
-            .reduce((sum, e) => sum + Buffer.byteLength(JSON.stringify(entryRow(id, e).payload)), 0),
-        ),
+      read: (id, { after, through, limit, maxBytes = Infinity, from = 'OLDEST' }) =>
+        answer(() => {
+          const all = (rows.get(id)?.entries ?? []).filter(
+            (e) => e.revision > after && e.revision <= through,
+          );
+          const asked = (from === 'OLDEST' ? all : all.toReversed()).slice(0, Math.max(0, limit));
+          let bytes = 0;
+          const beyond =
+            maxBytes === Infinity
+              ? -1
+              : asked.findIndex((e, i) => (bytes += payloadBytes(id, e)) > maxBytes && i > 0);
+          const page = beyond === -1 ? asked : asked.slice(0, beyond);
+          return stored(from === 'OLDEST' ? page : page.toReversed());
+        }),
+      storedBytes: (id, { after, through, enough }) =>
+        answer(() => {
+          let bytes = 0;
+          for (const e of rows.get(id)?.entries ?? [])
+            if (e.revision > after && e.revision <= through && bytes <= enough) bytes += payloadBytes(id, e);
+          return bytes;
+        }),
       epochAt: (id, revision) => answer(() => rows.get(id)?.entries[revision - 1]?.epoch ?? null),
       lastRevisionOf: (id, revision, epoch) =>
         answer(

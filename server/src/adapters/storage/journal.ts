@@ -16,6 +16,33 @@ const conversationKinds: readonly EntryKind[] = ['USER', 'ASSISTANT', 'TOOL', 'S
 /** Rows read at once: the process goes on with other things in between. */
 const pageSize = 1_000;
 
+interface Measured {
+  readonly revision: number;
+  /** Of this payload and all before it. */
+  readonly bytes: number;
+}
+
+/**
+ * Adds up payloads as JSON one by one and stops at the one that passes `enough`: what is packed small may be long, and
+ * unpacking it is the price. `most` bounds the rows.
+ */
+function measuring(from: 'OLDEST' | 'NEWEST'): string {
+  const [beyond, order] =
+    from === 'OLDEST' ? ['e.revision > m.revision', 'asc'] : ['e.revision < m.revision', 'desc'];
+  const next = (condition: string): string =>
+    `select e.revision, octet_length(e.payload::text)::bigint as bytes from entry e
+     where e.workstream_id = :id and e.revision > :after and e.revision <= :through and ${condition}
+     order by e.revision ${order} limit 1`;
+  return `with recursive measured (revision, bytes, count) as (
+      (select n.revision, n.bytes, 1 from (${next('true')}) n)
+      union all
+      select n.revision, m.bytes + n.bytes, m.count + 1
+      from measured m cross join lateral (${next(beyond)}) n
+      where m.bytes <= :enough and m.count < :most
+    )
+    select revision::float8 as revision, bytes::float8 as bytes from measured order by count`;
+}
+
 export function createJournal(orm: Orm): Journal {
   return {
     commit: (batch) => commitBatch(orm, batch),
@@ -48,29 +75,48 @@ export function createJournal(orm: Orm): Journal {
         return entries.every((e) => idByRevision.get(e.revision) === e.id);
       }),
 
-    read: (workstreamId, { after, through, limit }) =>
+    // Measured before it is read: an entry that is stored never changes (D-55).
+    read: (workstreamId, { after, through, limit, maxBytes, from = 'OLDEST' }) =>
       available(async () => {
         if (limit <= 0 || through <= after) return [];
-        const rows = await orm.em
-          .fork()
-          .find(
-            EntryRow,
-            { workstream: workstreamId, revision: { $gt: after, $lte: through } },
-            { orderBy: { revision: 'asc' }, limit, disableIdentityMap: true },
-          );
-        return rows.map(entryOf);
+        const em = orm.em.fork();
+        let [low, high] = [after, through];
+        if (maxBytes !== undefined) {
+          const measured = await em.execute<readonly Measured[]>(measuring(from), {
+            id: workstreamId,
+            after,
+            through,
+            enough: maxBytes,
+            most: limit,
+          });
+          const last = measured.findLast((row, i) => i === 0 || row.bytes <= maxBytes);
+          if (!last) return [];
+          if (from === 'OLDEST') high = last.revision;
+          else low = last.revision - 1;
+        }
+        const rows = await em.find(
+          EntryRow,
+          { workstream: workstreamId, revision: { $gt: low, $lte: high } },
+          {
+            orderBy: { revision: from === 'OLDEST' ? 'asc' : 'desc' },
+            limit,
+            disableIdentityMap: true,
+          },
+        );
+        const entries = rows.map(entryOf);
+        return from === 'OLDEST' ? entries : entries.reverse();
       }),
 
-    storedBytes: (workstreamId, { after, through }) =>
+    storedBytes: (workstreamId, { after, through, enough }) =>
       available(async () => {
-        // The size of the column as it lies there: what is long is neither fetched nor unpacked for it.
-        const [row] = await orm.em
-          .fork()
-          .execute<readonly { readonly bytes: number }[]>(
-            'select coalesce(sum(pg_column_size(payload)), 0)::float8 as bytes from entry where workstream_id = ? and revision > ? and revision <= ?',
-            [workstreamId, after, through],
-          );
-        return row?.bytes ?? 0;
+        const measured = await orm.em.fork().execute<readonly Measured[]>(measuring('OLDEST'), {
+          id: workstreamId,
+          after,
+          through,
+          enough,
+          most: Math.max(0, through - after),
+        });
+        return measured.at(-1)?.bytes ?? 0;
       }),
 
     epochAt: (workstreamId, revision) =>

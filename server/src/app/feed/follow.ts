@@ -16,12 +16,12 @@ import {
 } from 'schema/projection';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Journal } from '../../ports/journal.ts';
+import { pageBytes, type Journal } from '../../ports/journal.ts';
 import type { Registry } from '../actor/registry.ts';
 import type { Hub } from './hub.ts';
 import { createSubscription, entrySize } from './subscription.ts';
 
-/** Entries, and bytes of them as they are stored, a subscriber may be behind before a snapshot is cheaper (D-55). */
+/** Entries, and bytes of them as JSON, a subscriber may be behind before a snapshot is cheaper (D-55). */
 const maxBehind = 2_000;
 const maxBytesBehind = 4 * 1024 * 1024;
 const pageSize = 200;
@@ -234,7 +234,8 @@ async function bytesBehind(deps: FeedDeps, id: string, sight: Sight, from: numbe
     .filter((entry) => entry.revision > from)
     .reduce((sum, entry) => sum + entrySize(entry), 0);
   if (from >= sight.durableThrough) return pending;
-  return pending + (await deps.journal.storedBytes(id, { after: from, through: sight.durableThrough }));
+  const range = { after: from, through: sight.durableThrough, enough: maxBytesBehind };
+  return pending + (await deps.journal.storedBytes(id, range));
 }
 
 /** Good iff r = 0, or e is the current epoch, or an entry is stored at r whose epoch is ≤ e. */
@@ -248,7 +249,12 @@ async function isGood(deps: FeedDeps, id: string, sight: Sight, cursor: Cursor):
 async function* backlog(deps: FeedDeps, id: string, sight: Sight, revision: number): AsyncGenerator<Entry> {
   let last = revision;
   while (last < sight.durableThrough) {
-    const page = await deps.journal.read(id, { after: last, through: sight.durableThrough, limit: pageSize });
+    const page = await deps.journal.read(id, {
+      after: last,
+      through: sight.durableThrough,
+      limit: pageSize,
+      maxBytes: pageBytes,
+    });
     if (page.length === 0) break;
     yield* page;
     last = page.at(-1)!.revision;

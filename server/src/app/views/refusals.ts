@@ -18,7 +18,7 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   WORKSTREAM_CLOSED: () => 'This workstream is closed. Open it first.',
   CLOSING: () => 'This workstream is being closed or deleted. Look at it again in a moment.',
   QUEUE_FULL: ({ capacity }) =>
-    `The queue is full: at most ${capacity} messages and 2 million characters can wait. Wait for the turn to take them, or stop it.`,
+    `There is no room in the queue: at most ${capacity} messages can wait, with 200,000 characters together; a longer one can only wait alone. Wait for the turn to take what waits, or withdraw some of it, and try again.`,
   STALE_TURN: ({ currentTurnId }) =>
     currentTurnId === null
       ? 'The turn you saw is over or was taken back. Look at the conversation as it is now, and try again from there.'

@@ -8,15 +8,19 @@ import { admit, type StepDraft } from '../step-draft.ts';
 
 /** Most messages that may wait (D-63). */
 export const queueCapacity = 20;
-/** Most text that may wait, UTF-16 code units: every entry of the queue carries the whole of it. */
-const queueTextCapacity = 2_000_000;
+/**
+ * Most text that may wait, UTF-16 code units, unless a message waits alone: every entry of the queue carries the whole
+ * of it, so that is what the smallest edit costs.
+ */
+export const queueTextCapacity = 200_000;
 
 /** True when another message may wait beside those that do. */
 export const hasRoom = (queue: Queue, text: string): boolean =>
   queue.items.length < queueCapacity && hasRoomForText(queue, text);
 
-/** True when this much more text may wait. */
+/** True when this text may wait beside what does: alone any message may. */
 export const hasRoomForText = (queue: Queue, text: string): boolean =>
+  queue.items.length === 0 ||
   queue.items.reduce((sum, item) => sum + item.text.length, text.length) <= queueTextCapacity;
 
 export interface Drained {
