@@ -26,7 +26,9 @@ it('puts what needs a person first and keeps the rest in the order of making', (
   expect(others.map((r) => r.id)).toEqual(['3', '4', '1']);
 });
 
-it('says aloud only what needs a person newly', () => {
-  expect(announcement([], rows.slice(1, 2))).toBe('Needs you: T2');
-  expect(announcement(rows.slice(1, 2), rows.slice(1, 2))).toBe('');
+it('says aloud only what needs a person newly, and nothing any more when nothing does', () => {
+  const needs = rows.slice(1, 2);
+  expect(announcement([], needs, '')).toBe('Needs you: T2');
+  expect(announcement(needs, needs, 'as before')).toBe('as before');
+  expect(announcement(needs, [], 'Needs you: T2')).toBe('');
 });
