@@ -173,12 +173,36 @@ it('says what a change of the configuration changed, and by whom', () => {
     changed({ approvalMode: 'TRUST_ALL' }),
     changed({ approvalMode: 'TRUST_ALL', title: 'Other' }),
     changed({ approvalMode: 'TRUST_ALL', model: 'main' }),
-  ]).map((b) => b.type === 'mark' && b.text);
+  ]).map((b) => b.type === 'mark' && [b.text, b.by?.name]);
   expect(texts).toEqual([
-    'Now with the model demo · Now “Ask”, by Ann',
-    'Now “Trust everything”, by Ann',
-    'Now with the model main',
+    ['Now with the model demo · Now “Ask”', 'Ann'],
+    ['Now “Trust everything”', 'Ann'],
+    ['Now with the model main', undefined],
   ]);
+});
+
+it('says of a stopped answer once that it was stopped', () => {
+  const cut = { kind: 'CANCELLATION', text: 'Half', reasoning: '', reason: 'STOPPED' } as const;
+  const ended = (unconfirmed: readonly string[]) =>
+    ({
+      kind: 'TURN',
+      turn: { id: 't1', outcome: { type: 'CANCELED', reason: 'STOPPED', message: '', unconfirmed } },
+    }) as unknown as EntryBody;
+  const types = (...bodies: EntryBody[]) => show(bodies).map(({ type }) => type);
+  expect(types(cut as unknown as EntryBody, ended([]))).toEqual(['assistant']);
+  expect(types(ended([]))).toEqual(['outcome']);
+  // There is more to say.
+  expect(types(cut as unknown as EntryBody, ended(['c1']))).toEqual(['assistant', 'outcome']);
+});
+
+it('says the note of a decision once: as a message when it was said, else on the card', () => {
+  const noted = { ...decision('DENIED'), feedback: 'Not so.' };
+  const note: EntryBody = { kind: 'USER', text: 'Not so.', author, source: 'FEEDBACK' };
+  const asked = [assistant('c1', 'c2'), cycle('SETTLED', { c1: noted, c2: noted })];
+  const said = (...bodies: EntryBody[]) => calls(show([...asked, ...bodies])).map((b) => b.noteSaid);
+  expect(said()).toEqual([false, false]);
+  expect(said(note, note)).toEqual([true, true]);
+  expect(said({ ...note, text: 'Other.' })).toEqual([false, false]);
 });
 
 it.each([
