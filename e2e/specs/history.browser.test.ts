@@ -383,11 +383,6 @@ it('finds what was set aside, says so, and opens it where it was', async () => {
   await sees(fold(page).and(page.locator('[aria-expanded="true"]')));
 });
 
-it('says that there is no such page', async () => {
-  const page = await world.open('/nothing');
-  await sees(page.getByRole('heading', { name: 'There is no such page' }));
-});
-
 it('says what to do when nothing is found, the words are no words, or too much has them', async () => {
   const page = await world.open('/search');
   const field = page.getByRole('searchbox', { name: 'Words to find' });
