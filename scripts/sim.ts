@@ -91,7 +91,8 @@ async function simulate(): Promise<number> {
     if (violations > 1) return;
     const options = { ignored, ...(dieAt === undefined ? {} : { dieAt }) };
     const path = await shrink(movesOf(n), law, options, shrinkMs);
-    console.error(`\n  ${path.length} moves that show it, and what happens:\n`);
+    const besides = path.length === 0 ? ', besides what every life does' : '';
+    console.error(`\n  ${path.length} moves that show it${besides}, and what happens:\n`);
     for (const line of await tell(path, options)) console.error(`    ${line}`);
     console.error(`\n  ${JSON.stringify(path)}`);
   }

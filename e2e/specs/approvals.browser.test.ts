@@ -92,8 +92,10 @@ it('does not run what is denied, and takes the feedback to the model', async () 
   const card = call(page, 'shell');
   await sees(card.getByText('Denied', { exact: true }));
   await sees(card.getByText(/^Denied by you, /));
-  await sees(card.getByText('“Only look, please.”'));
   await reads(answers(page), 'Then I shall only look.');
+  // The note is said once, as what the model was told.
+  await sees(page.getByRole('article', { name: 'Note by You' }).getByText('Only look, please.'));
+  expect(await page.getByText('Only look, please.').count()).toBe(1);
   await inState(page, 'Idle');
   expect(existsSync(join(folder, 'ran.txt'))).toBe(false);
   const told = world.provider.requests[1]!.messages.slice(-2);

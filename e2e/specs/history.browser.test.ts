@@ -359,6 +359,11 @@ it('finds words, jumps to the place far back, and returns to the present', async
   await sees(page.getByText('Later 45.', { exact: true }));
   await page.goBack();
   await sees(there);
+  // What is said from here is seen where it stands.
+  await say(page, 'And now?');
+  await misses(page.getByText('You are reading an earlier place.'));
+  await sees(messages(page).getByText('And now?', { exact: true }));
+  await inState(page, 'Idle');
 }, 120_000);
 
 it('finds what was set aside, says so, and opens it where it was', async () => {
@@ -382,10 +387,13 @@ it('says what to do when nothing is found, the words are no words, or too much h
   const page = await world.open('/search');
   const field = page.getByRole('searchbox', { name: 'Words to find' });
   await field.fill('zzzunheardof');
-  await sees(page.getByText('Nothing has all these words.'));
+  await sees(page.getByRole('status').getByText('Nothing has all these words.'));
+  expect(await page.getByText('Nothing found.').count()).toBe(0);
   world.allow(/400/);
   await field.fill('-only');
-  await sees(page.getByRole('alert').getByText(/Write at least one word to find/));
+  await sees(
+    page.getByRole('alert').getByText(/Name at least one word to find beside those to leave out\.$/),
+  );
   await page.route('**/graphql', (route) =>
     route.request().postData()?.includes('query Search')
       ? route.fulfill({

@@ -64,10 +64,12 @@ it('has a page for an address that leads nowhere, and a way back', async () => {
     await sees(page.getByRole('heading', { name: 'Choose a workstream' }));
   }
   await page.goto(`${world.weir.url}/#/no/such/page`);
-  await sees(page.getByRole('heading', { name: 'Choose a workstream' }));
+  await sees(page.getByRole('heading', { name: 'There is no such page' }));
   await page.getByRole('link', { name: /^Exists/ }).click();
   await sees(head(page).getByRole('heading', { name: 'Exists' }));
   await page.goBack();
+  await sees(page.getByRole('heading', { name: 'There is no such page' }));
+  await page.getByRole('link', { name: 'To the list' }).click();
   await sees(page.getByRole('heading', { name: 'Choose a workstream' }));
 });
 

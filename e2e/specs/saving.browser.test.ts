@@ -90,7 +90,9 @@ it('says what the database refuses, and takes it away only when told twice, with
   await sees(page.getByText(/that the database refused to store (?:was|were) discarded by/));
   await misses(page.getByRole('alert').filter({ hasText: 'Cannot be saved' }));
   await expect.poll(() => hasFocus(message(page))).toBe(true);
-  // The server never had the message safe, so the page sends it again by itself (D-61).
+  // It was discarded with the rest: it comes back to who wrote it, to be sent by whoever still wants it.
+  await expect.poll(() => message(page).inputValue()).toBe('And this?');
+  await message(page).press('Enter');
   await reads(answers(page).nth(1), 'Goes on.');
   await inState(page, 'Idle');
   expect(await messages(page).count()).toBe(2);

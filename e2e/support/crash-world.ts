@@ -114,6 +114,7 @@ export async function createCrashWorld(random: Random, options: WeirOptions): Pr
       return () => (open = false);
     },
     onConnected: () => () => undefined,
+    isDown: () => false,
     dispose: () => undefined,
   };
 

@@ -26,9 +26,12 @@ it.each([
   '#/w/a/at/1',
   '#/w/a/at/x/y',
   '#/searching',
-  '#code=x',
-])('takes %s for home', (hash) => {
-  expect(routeOf(hash)).toEqual({ page: 'home' });
+])('takes %s for no page', (hash) => {
+  expect(routeOf(hash)).toEqual({ page: 'unknown' });
+});
+
+it('takes the code of a one-time link for home', () => {
+  expect(routeOf('#code=x')).toEqual({ page: 'home' });
 });
 
 it('finds the code of a one-time link, and no code elsewhere', () => {

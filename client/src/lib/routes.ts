@@ -16,7 +16,9 @@ export type Route =
   | { readonly page: 'search'; readonly text: string; readonly within: string | null }
   | { readonly page: 'new' }
   | { readonly page: 'tokens' }
-  | { readonly page: 'server' };
+  | { readonly page: 'server' }
+  /** There is no such page. */
+  | { readonly page: 'unknown' };
 
 export function routeOf(hash: string): Route {
   const [, page, id, revision, cursor] =
@@ -27,7 +29,7 @@ export function routeOf(hash: string): Route {
       : { page: 'workstream', id };
   if (page === 'new' || page === 'tokens' || page === 'server') return { page };
   const search = /^#\/search(?:\?(.*))?$/.exec(hash);
-  if (!search) return { page: 'home' };
+  if (!search) return { page: /^(?:#\/?|#code=.*)?$/.test(hash) ? 'home' : 'unknown' };
   const asked = new URLSearchParams(search[1]);
   return { page: 'search', text: asked.get('q') ?? '', within: asked.get('in') };
 }
@@ -35,6 +37,7 @@ export function routeOf(hash: string): Route {
 export function hashOf(route: Route): string {
   switch (route.page) {
     case 'home':
+    case 'unknown':
       return '#/';
     case 'workstream':
       return `#/w/${route.id}${route.at ? `/at/${route.at.revision}/${route.at.cursor}` : ''}`;

@@ -3,8 +3,9 @@
  * Does not own: what is wanted (`operations.ts`).
  *
  * Invariants: every attempt of an intent carries the same key and the same input; PENDING is not an acceptance (D-61);
- * attempts are bounded, and after the last one the intent can be run again, still under its key; what a person has to
- * decide is answered at once.
+ * attempts are bounded, except while the connection is known to be down, and after the last one the intent can be run
+ * again, still under its key; a connection that is back ends a pause at once; what a person has to decide is answered at
+ * once.
  */
 import type { ResultOf, TadaDocumentNode } from 'gql.tada';
 import type { ApprovalDecision, Author } from '../projection/index.ts';
@@ -51,8 +52,10 @@ export type Outcome<Accepted> =
 
 /** Said between two attempts. */
 export interface Progress {
+  /** How many of the attempts that count have failed. */
   readonly attempt: number;
-  readonly of: number;
+  /** How many there are at most; null while the connection is known to be down, which they go on until it is not. */
+  readonly of: number | null;
   readonly reason: string;
   readonly waitMs: number;
 }
@@ -138,15 +141,28 @@ export function createIntent<R extends { readonly __typename: string }, I extend
   return {
     key,
     async run(onProgress, signal = new AbortController().signal) {
-      for (let attempt = 1; ; attempt += 1) {
-        const trouble = await tryOnce(signal);
-        if (trouble.type !== 'Again') return trouble;
-        if (attempt === ATTEMPTS || signal.aborted)
-          return { type: 'Failed', message: trouble.reason, failure: trouble.failure };
-        const waitMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
-        onProgress?.({ attempt, of: ATTEMPTS, reason: trouble.reason, waitMs });
-        await pace.pause(waitMs, signal);
-        if (signal.aborted) return { type: 'Failed', message: trouble.reason, failure: trouble.failure };
+      let woken = new AbortController();
+      const forget = transport.onConnected(() => {
+        woken.abort();
+      });
+      let counted = 0;
+      try {
+        for (let attempt = 1; ; attempt += 1) {
+          // Before the attempt: a connection that comes back while it fails ends the pause after it, too.
+          woken = new AbortController();
+          const trouble = await tryOnce(signal);
+          if (trouble.type !== 'Again') return trouble;
+          const { reason, failure } = trouble;
+          const uncounted = failure?.type === 'Network' && transport.isDown();
+          if (!uncounted) counted += 1;
+          if (counted === ATTEMPTS || signal.aborted) return { type: 'Failed', message: reason, failure };
+          const waitMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+          onProgress?.({ attempt: counted, of: uncounted ? null : ATTEMPTS, reason, waitMs });
+          await pace.pause(waitMs, AbortSignal.any([woken.signal, signal]));
+          if (signal.aborted) return { type: 'Failed', message: reason, failure };
+        }
+      } finally {
+        forget();
       }
     },
   };

@@ -20,6 +20,8 @@ export interface Transport {
   subscribe<R, V>(document: TadaDocumentNode<R, V>, variables: V, sink: Sink<R>): () => void;
   /** Calls back whenever the socket is up again. */
   onConnected(callback: () => void): () => void;
+  /** True from when the socket was lost, or could not be opened, until it is up again; false while none was wanted. */
+  isDown(): boolean;
   dispose(): void;
 }
 
@@ -46,9 +48,17 @@ const SIGNED_OUT = 4401;
 export function createTransport(options: TransportOptions): Transport {
   const send = options.fetch ?? fetch;
   const listeners = new Set<() => void>();
-  const socket = openSocket(options, () => {
-    for (const listener of listeners) listener();
-  });
+  let down = false;
+  const socket = openSocket(
+    options,
+    () => {
+      down = false;
+      for (const listener of listeners) listener();
+    },
+    () => {
+      down = true;
+    },
+  );
 
   return {
     async request(document, variables, signal) {
@@ -100,6 +110,8 @@ export function createTransport(options: TransportOptions): Transport {
       return () => listeners.delete(callback);
     },
 
+    isDown: () => down,
+
     dispose() {
       listeners.clear();
       // Rejects when the socket could not be opened, of which every subscription was told.
@@ -108,7 +120,14 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function openSocket({ url, token, webSocketImpl }: TransportOptions, connected: () => void): Client {
+/** The close code of a socket that nobody needed any more. */
+const NOT_NEEDED = 1000;
+
+function openSocket(
+  { url, token, webSocketImpl }: TransportOptions,
+  connected: () => void,
+  lost: () => void,
+): Client {
   let unanswered: ReturnType<typeof setTimeout> | undefined;
   const client = createClient({
     url: url.replace(/^http/, 'ws'),
@@ -128,8 +147,9 @@ function openSocket({ url, token, webSocketImpl }: TransportOptions, connected: 
       pong: (received) => {
         if (received) clearTimeout(unanswered);
       },
-      closed: () => {
+      closed: (event) => {
         clearTimeout(unanswered);
+        if ((event as { readonly code?: unknown }).code !== NOT_NEEDED) lost();
       },
     },
   });

@@ -31,6 +31,7 @@ function begin(...answers: Tokens[]) {
       connected = callback;
       return () => (connected = null);
     },
+    isDown: () => false,
     dispose: () => undefined,
   };
   const paused: number[] = [];

@@ -8,6 +8,7 @@ import {
   withdrawQueuedMessage,
 } from '../../src/client-kit/operations.ts';
 import type { Answer, Failure } from '../../src/client-kit/failure.ts';
+import type { Pace } from '../../src/client-kit/persist.ts';
 import type {
   CreateWorkstreamOutcome,
   DecideApprovalOutcome,
@@ -197,6 +198,66 @@ it('gives up after eight attempts without an answer, and can be run again under 
   transport.down = false;
   expect(await intent.run()).toMatchObject({ type: 'Accepted' });
   expect(received.map((sent) => sent.key)).toEqual([intent.key]);
+});
+
+it('attempts while the connection is known to be down do not count, and go on until it is back', async () => {
+  const { intent, received, transport, pace } = server(accepted('DURABLE'));
+  transport.down = true;
+  transport.knownDown = true;
+  const progress: Progress[] = [];
+  const outcome = await intent.run((p) => {
+    progress.push(p);
+    if (progress.length === 30) transport.connect();
+  });
+  expect(outcome).toMatchObject({ type: 'Accepted' });
+  expect(received.map((sent) => sent.key)).toEqual([intent.key]);
+  expect(pace.paused).toHaveLength(30);
+  expect(progress.every((p) => p.attempt === 0 && p.of === null)).toBe(true);
+});
+
+it('a refusal counts although the socket is down: the server can be reached', async () => {
+  const { intent, received, transport } = server(away);
+  transport.knownDown = true;
+  expect(await intent.run()).toMatchObject({ type: 'Failed' });
+  expect(received).toHaveLength(8);
+});
+
+/** A clock that stands still: a pause ends only when it is told to. */
+const standing: Pace = {
+  ...hastyPace(),
+  pause: (_ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      else
+        signal.addEventListener('abort', () => {
+          resolve();
+        });
+    }),
+};
+
+it('a connection that is back ends the pause at once, under way or about to begin', async () => {
+  const { transport, received } = server(accepted('DURABLE'));
+  const run = () =>
+    createIntent({ transport, pace: standing }, sendMessage, input).run(() => {
+      // The pause begins after this has returned.
+      queueMicrotask(transport.connect);
+    });
+  transport.down = true;
+  expect(await run()).toMatchObject({ type: 'Accepted' });
+
+  // It comes back while an attempt fails that began before.
+  const late = {
+    ...transport,
+    request: async (...asked: Parameters<typeof transport.request>) => {
+      const answer = await transport.request(...asked);
+      if (transport.down) transport.connect();
+      return answer;
+    },
+  } as typeof transport;
+  transport.down = true;
+  const outcome = await createIntent({ transport: late, pace: standing }, sendMessage, input).run();
+  expect(outcome).toMatchObject({ type: 'Accepted' });
+  expect(received).toHaveLength(2);
 });
 
 it('does not try again without a valid token', async () => {

@@ -74,3 +74,62 @@ it('exchanges the code of a link in the body of the request, and tells a used on
     message: 'Wait.',
   });
 });
+
+/** A socket that is acknowledged when it is open, and ends with the code a test says. */
+function sockets() {
+  const open: FakeSocket[] = [];
+  class FakeSocket {
+    static readonly OPEN = 1;
+    readonly readyState = FakeSocket.OPEN;
+    onopen = () => undefined;
+    onmessage: (event: { readonly data: string }) => void = () => undefined;
+    onclose: (event: { readonly code: number; readonly reason: string }) => void = () => undefined;
+    constructor() {
+      open.push(this);
+    }
+    send(text: string): void {
+      if (text.includes('connection_init')) this.onmessage({ data: '{"type":"connection_ack"}' });
+    }
+    close(code = 1000): void {
+      this.onclose({ code, reason: '' });
+    }
+  }
+  return { open, webSocketImpl: Object.assign(FakeSocket, { CLOSED: 3, CLOSING: 2, CONNECTING: 0 }) };
+}
+
+it('is down from when the socket was lost until it is up again, and not when nobody needs one', async () => {
+  const { open, webSocketImpl } = sockets();
+  const transport = createTransport({ url, token: 'secret-token', webSocketImpl });
+  let connections = 0;
+  transport.onConnected(() => {
+    connections += 1;
+  });
+  const subscribe = () => {
+    const sink = { next: () => undefined, end: () => undefined };
+    return transport.subscribe(serverQuery, {}, sink);
+  };
+  expect(transport.isDown()).toBe(false);
+
+  subscribe();
+  await expect.poll(() => open.length).toBe(1);
+  open[0]!.onopen();
+  await expect.poll(() => connections).toBe(1);
+  expect(transport.isDown()).toBe(false);
+  open[0]!.close(1006);
+  expect(transport.isDown()).toBe(true);
+
+  // Nor is it up when it could not be opened.
+  subscribe();
+  await expect.poll(() => open.length).toBe(2);
+  open[1]!.close(1006);
+  expect(transport.isDown()).toBe(true);
+
+  const unsubscribe = subscribe();
+  await expect.poll(() => open.length).toBe(3);
+  open[2]!.onopen();
+  await expect.poll(() => connections).toBe(2);
+  expect(transport.isDown()).toBe(false);
+  unsubscribe();
+  open[2]!.close(1000);
+  expect(transport.isDown()).toBe(false);
+});

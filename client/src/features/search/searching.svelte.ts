@@ -19,7 +19,7 @@ export type Found =
   | { readonly type: 'nothing' }
   | { readonly type: 'asking' }
   | { readonly type: 'hits'; readonly hits: readonly Hit[]; readonly after: string | null }
-  /** `advice`: what to do. */
+  /** `advice`: what to do; empty when the message says it. */
   | { readonly type: 'failed'; readonly message: string; readonly advice: string };
 
 const PAGE = 30;
@@ -98,11 +98,8 @@ function failed(api: Api, failure: Failure): Found {
       advice:
         'Use longer or more words, put words that belong together in "quotes", or search one workstream.',
     };
+  // The server says what to write.
   if (failure.type === 'Server' && failure.code === 'BAD_USER_INPUT')
-    return {
-      type: 'failed',
-      message: failureText(failure),
-      advice: 'Write at least one word to find; words after a minus are only left out.',
-    };
+    return { type: 'failed', message: failureText(failure), advice: '' };
   return { type: 'failed', message: api.explain(failure), advice: 'Press Enter to try again.' };
 }

@@ -72,15 +72,21 @@ it('asks nothing when there is nothing to find', async () => {
   expect(asked).toHaveLength(0);
 });
 
-it.each(['SEARCH_TOO_BROAD', 'BAD_USER_INPUT', 'INTERNAL_SERVER_ERROR'])(
-  'says what to do after %s',
-  async (code) => {
-    const { api, asked } = makeApi();
-    const searching = new Searching(api);
-    const begun = searching.ask({ text: 'a', within: null });
-    asked[0]!.answer(failure(code));
-    await begun;
-    const { found } = searching;
-    expect(found.type === 'failed' && found.advice).toMatch(/^(Use|Write|Press) /);
-  },
-);
+it.each(['SEARCH_TOO_BROAD', 'INTERNAL_SERVER_ERROR'])('says what to do after %s', async (code) => {
+  const { api, asked } = makeApi();
+  const searching = new Searching(api);
+  const begun = searching.ask({ text: 'a', within: null });
+  asked[0]!.answer(failure(code));
+  await begun;
+  const { found } = searching;
+  expect(found.type === 'failed' && found.advice).toMatch(/^(Use|Press) /);
+});
+
+it('leaves it to the server to say what is wrong with the words, and says no more', async () => {
+  const { api, asked } = makeApi();
+  const searching = new Searching(api);
+  const begun = searching.ask({ text: '-a', within: null });
+  asked[0]!.answer(failure('BAD_USER_INPUT'));
+  await begun;
+  expect(searching.found).toMatchObject({ type: 'failed', advice: '' });
+});

@@ -176,12 +176,12 @@ it('says what a change of the configuration changed, and nothing when what it wa
     changed({ approvalMode: 'TRUST_ALL', title: 'Found', titleSource: 'GENERATED' }),
     changed({ approvalMode: 'TRUST_ALL', title: 'Other', titleSource: 'PERSON' }),
     changed({ approvalMode: 'TRUST_ALL', title: 'Other', titleSource: 'PERSON', model: 'main' }),
-  ]).map((b) => b.type === 'mark' && b.text);
+  ]).map((b) => b.type === 'mark' && [b.text, b.by?.name]);
   expect(texts).toEqual([
-    'Now “Trust everything”, by Ann',
-    'Named “Found”',
-    'Renamed to “Other”',
-    'Now with the model main',
+    ['Now “Trust everything”', 'Ann'],
+    ['Named “Found”', undefined],
+    ['Renamed to “Other”', undefined],
+    ['Now with the model main', undefined],
   ]);
 });
 
@@ -202,6 +202,30 @@ it('D-23 says who closed and opened it, and not that making it opened it', () =>
     'Closed',
   ]);
   expect(blocksOf([{ ...journal([lifecycle('OPEN', author)])[0]!, revision: 1 }], 1)).toEqual([]);
+});
+
+it('says of a stopped answer once that it was stopped', () => {
+  const cut = { kind: 'CANCELLATION', text: 'Half', reasoning: '', reason: 'STOPPED' } as const;
+  const ended = (unconfirmed: readonly string[]) =>
+    ({
+      kind: 'TURN',
+      turn: { id: 't1', outcome: { type: 'CANCELED', reason: 'STOPPED', message: '', unconfirmed } },
+    }) as unknown as EntryBody;
+  const types = (...bodies: EntryBody[]) => show(bodies).map(({ type }) => type);
+  expect(types(cut as unknown as EntryBody, ended([]))).toEqual(['assistant']);
+  expect(types(ended([]))).toEqual(['outcome']);
+  // There is more to say.
+  expect(types(cut as unknown as EntryBody, ended(['c1']))).toEqual(['assistant', 'outcome']);
+});
+
+it('says the note of a decision once: as a message when it was said, else on the card', () => {
+  const noted = { ...decision('DENIED'), feedback: 'Not so.' };
+  const note: EntryBody = { kind: 'USER', text: 'Not so.', author, source: 'FEEDBACK' };
+  const asked = [assistant('c1', 'c2'), cycle('SETTLED', { c1: noted, c2: noted })];
+  const said = (...bodies: EntryBody[]) => calls(show([...asked, ...bodies])).map((b) => b.noteSaid);
+  expect(said()).toEqual([false, false]);
+  expect(said(note, note)).toEqual([true, true]);
+  expect(said({ ...note, text: 'Other.' })).toEqual([false, false]);
 });
 
 it.each([

@@ -70,12 +70,16 @@ export interface CallBlock extends Placed {
   readonly cycleId: string | null;
   readonly item: ApprovalItem | null;
   readonly result: ToolResult | null;
+  /** True when the note of its decision is a block of its own. */
+  readonly noteSaid: boolean;
 }
 
 export interface MarkBlock extends Placed {
   readonly type: 'mark';
   readonly tone: 'CALM' | 'WARNING';
   readonly text: string;
+  /** Who did it, where that is to be said. */
+  readonly by: Author | null;
 }
 
 export interface OutcomeBlock extends Placed {
@@ -126,6 +130,7 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
       cycleId: null,
       item: null,
       result: null,
+      noteSaid: false,
     });
   };
   const change = (callId: string, to: (block: CallBlock) => CallBlock) => {
@@ -142,6 +147,13 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
     const durable = revision <= durableThrough;
     switch (entry.kind) {
       case 'USER':
+        if (entry.source === 'FEEDBACK') {
+          const decided = blocks.findLast(
+            (block) =>
+              block.type === 'call' && !block.noteSaid && block.item?.decision?.feedback === entry.text,
+          );
+          if (decided) change(decided.id, (block) => ({ ...block, noteSaid: true }));
+        }
         blocks.push({
           type: 'user',
           id,
@@ -227,7 +239,7 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
         if (entry.turn.outcome) {
           for (const callId of open) change(callId, (block) => ({ ...block, state: 'DROPPED' }));
           open.clear();
-          if (entry.turn.outcome.type !== 'COMPLETED')
+          if (entry.turn.outcome.type !== 'COMPLETED' && !saidAlready(blocks.at(-1), entry.turn.outcome))
             blocks.push({ type: 'outcome', id, revision, outcome: entry.turn.outcome });
         }
         break;
@@ -238,6 +250,7 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
           revision,
           tone: 'WARNING',
           text: entry.message || 'The turn was carried on after a restart.',
+          by: null,
         });
         break;
       case 'LIFECYCLE':
@@ -256,7 +269,11 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
       case 'CONFIGURATION': {
         // What it was before may be on an older page: then nothing is known to have changed.
         const changed = configuration ? changeOf(configuration, entry.configuration) : '';
-        if (changed !== '') blocks.push(calm(entry, changed));
+        const { approvalMode, approvalModeBy } = entry.configuration;
+        if (changed !== '') {
+          const by = configuration?.approvalMode === approvalMode ? null : approvalModeBy;
+          blocks.push(calm(entry, changed, by));
+        }
         configuration = entry.configuration;
         break;
       }
@@ -277,6 +294,10 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
   return blocks;
 }
 
+/** An answer that was stopped says so itself. */
+const saidAlready = (last: Block | undefined, { reason, unconfirmed }: TurnOutcome): boolean =>
+  last?.type === 'assistant' && last.cut === 'STOPPED' && reason === 'STOPPED' && unconfirmed.length === 0;
+
 /** The answer that is being written, which is no entry yet; null when there is none. */
 export const answering = ({ message }: Overlay, revision: number): AssistantBlock | null =>
   message && {
@@ -292,16 +313,14 @@ export const answering = ({ message }: Overlay, revision: number): AssistantBloc
     durable: true,
   };
 
-/** What is other than it was, in words; empty when that is nothing to tell. */
+/** What is other than it was, the mode last; empty when that is nothing to tell. */
 function changeOf(before: Configuration, now: Configuration): string {
   const said = [
     ...(before.title === now.title
       ? []
       : [`${now.titleSource === 'GENERATED' ? 'Named' : 'Renamed to'} “${now.title}”`]),
     ...(before.model === now.model ? [] : [`Now with the model ${now.model}`]),
-    ...(before.approvalMode === now.approvalMode
-      ? []
-      : [`Now “${modeWords[now.approvalMode].name}”, by ${now.approvalModeBy.name}`]),
+    ...(before.approvalMode === now.approvalMode ? [] : [`Now “${modeWords[now.approvalMode].name}”`]),
   ];
   return said.join(' · ');
 }
@@ -311,12 +330,13 @@ const byWhom = (by: Author | null): string => (by ? ` by ${by.name}` : '');
 /** The block in which an entry is told. */
 export const blockIdOf = (entry: Entry): string => ('callId' in entry ? entry.callId : entry.id);
 
-const calm = ({ id, revision }: Entry, text: string): MarkBlock => ({
+const calm = ({ id, revision }: Entry, text: string, by: Author | null = null): MarkBlock => ({
   type: 'mark',
   id,
   revision,
   tone: 'CALM',
   text,
+  by,
 });
 
 function asked(item: ApprovalItem, status: 'OPEN' | 'SETTLED' | 'SUPERSEDED'): CallState {

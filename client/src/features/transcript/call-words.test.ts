@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CallBlock } from './blocks.ts';
-import { callTone, callWords } from './call-words.ts';
+import { callTone, callWords, resultText } from './call-words.ts';
 
 const call: CallBlock = {
   type: 'call',
@@ -12,6 +12,7 @@ const call: CallBlock = {
   cycleId: null,
   item: null,
   result: null,
+  noteSaid: false,
 };
 
 it('D-9 says unknown when nobody saw what a call did, and warns of it', () => {
@@ -26,4 +27,16 @@ it('says what a call did in words', () => {
   );
   expect(callWords({ ...call, result: { outcome: 'DENIED', effect: 'NONE', content: '' } })).toBe('Denied');
   expect(callWords({ ...call, state: 'ASKING' })).toBe('Waits for your decision');
+});
+
+it('does not show a person what only tells the model of a Stop', () => {
+  const canceled = (content: string): CallBlock => ({
+    ...call,
+    result: { outcome: 'CANCELED', effect: 'UNKNOWN', content },
+  });
+  expect(resultText(canceled('Stopped while running. Effect on the world: UNKNOWN.'))).toBe('');
+  expect(resultText(canceled('Not run: the turn was stopped first.'))).not.toBe('');
+  const printed = 'Stopped while running. Effect on the world: NONE.';
+  expect(resultText({ ...call, result: { outcome: 'OK', effect: 'NONE', content: printed } })).toBe(printed);
+  expect(resultText(call)).toBe('');
 });

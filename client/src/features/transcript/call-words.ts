@@ -21,6 +21,13 @@ export function callWords({ state, result, item }: CallBlock): string {
   return stateWords[state];
 }
 
+/** What the server tells the model of a call that was stopped, in place of what it gave. */
+const toldModel = /^Stopped while running\. Effect on the world: [A-Z_]+\.$/;
+
+/** What a call gave; empty when that is nothing beyond what `callWords` says. */
+export const resultText = ({ result }: CallBlock): string =>
+  result === null || (result.outcome === 'CANCELED' && toldModel.test(result.content)) ? '' : result.content;
+
 export type Tone = 'calm' | 'asking' | 'busy' | 'good' | 'bad' | 'warning';
 
 export function callTone({ state, result, item }: CallBlock): Tone {

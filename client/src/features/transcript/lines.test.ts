@@ -107,7 +107,7 @@ it('is in order, and keeps each line in its piece when a page comes before it', 
 
 it('puts the answer that is being written at the end and leaves the other pieces as they are', () => {
   const pieces = piecesOf(show(journal(...Array.from({ length: 90 }, (_, i) => `m${i}`))));
-  const block = { type: 'mark', id: 'x', revision: 91, tone: 'CALM', text: '' } as const;
+  const block = { type: 'mark', id: 'x', revision: 91, tone: 'CALM', text: '', by: null } as const;
   const longer = withLast(pieces, told(block, false));
   expect(longer.slice(0, -1).every((piece, i) => piece === pieces[i])).toBe(true);
   expect(longer.at(-1)!.lines.at(-1)!.id).toBe('x');

@@ -37,7 +37,9 @@ it('D-22 shows the open ones, the closed ones, or all', () => {
   expect(listed(all, 'CLOSED').needsYou.map((r) => r.id)).toEqual(['2']);
 });
 
-it('says aloud only what needs a person newly', () => {
-  expect(announcement([], rows.slice(1, 2))).toBe('Needs you: T2');
-  expect(announcement(rows.slice(1, 2), rows.slice(1, 2))).toBe('');
+it('says aloud only what needs a person newly, and nothing any more when nothing does', () => {
+  const needs = rows.slice(1, 2);
+  expect(announcement([], needs, '')).toBe('Needs you: T2');
+  expect(announcement(needs, needs, 'as before')).toBe('as before');
+  expect(announcement(needs, [], 'Needs you: T2')).toBe('');
 });

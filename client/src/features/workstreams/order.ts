@@ -22,12 +22,14 @@ export function listed(rows: Iterable<WorkstreamSummary>, filter: Filter): Liste
   };
 }
 
-/** What to say aloud when the list changes: those that need a person now and did not before. */
+/** What to say aloud when the list changes: those that need a person now and did not before; until none does, `said`. */
 export function announcement(
   before: readonly WorkstreamSummary[],
   now: readonly WorkstreamSummary[],
+  said: string,
 ): string {
+  if (now.length === 0) return '';
   const known = new Set(before.map((row) => row.id));
   const fresh = now.filter((row) => !known.has(row.id)).map((row) => row.title);
-  return fresh.length === 0 ? '' : `Needs you: ${fresh.join(', ')}`;
+  return fresh.length === 0 ? said : `Needs you: ${fresh.join(', ')}`;
 }

@@ -27,8 +27,7 @@ export class Workstreams {
     const frame = createFrame(() => {
       const before = this.listed.needsYou;
       this.states = latest;
-      const said = announcement(before, this.listed.needsYou);
-      if (said !== '') this.announced = said;
+      this.announced = announcement(before, this.listed.needsYou, this.announced);
       if (latest.connection.status === 'SIGNED_OUT') this.#api.signedOut(latest.connection.reason);
     });
     const following = this.#api.client.followStates((states) => {

@@ -27,6 +27,10 @@ export interface InProcess extends Transport {
   cut(): void;
   /** While true, nothing gets through. */
   down: boolean;
+  /** What `isDown` says. */
+  knownDown: boolean;
+  /** The socket is up again: everything gets through, and who wanted to hear of that does. */
+  connect(): void;
   requests: number;
 }
 
@@ -36,10 +40,12 @@ export function createInProcess(services: SomeServices): InProcess {
     viewer: { id: 'token-1', name: 'test', tokenId: 'token-1' },
   };
   const open = new Set<(failure: Failure) => void>();
+  const listeners = new Set<() => void>();
   const lost = networkFailure('The connection to the server was lost.');
 
   const transport: InProcess = {
     down: false,
+    knownDown: false,
     requests: 0,
     async request<R, V>(document: unknown, variables: V) {
       transport.requests += 1;
@@ -97,7 +103,16 @@ export function createInProcess(services: SomeServices): InProcess {
         abort.abort();
       };
     },
-    onConnected: () => () => undefined,
+    onConnected(callback) {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
+    isDown: () => transport.knownDown,
+    connect() {
+      transport.down = false;
+      transport.knownDown = false;
+      for (const listener of listeners) listener();
+    },
     dispose: () => undefined,
     cut() {
       for (const end of [...open]) end(lost);
