@@ -2,6 +2,7 @@ import { encodeCursor, emptyOverlay, viewOf, type FeedItem } from 'schema/projec
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { frameMs } from '../../src/app/actor/frame.ts';
 import { follow } from '../../src/app/feed/follow.ts';
+import { createLine } from '../../src/app/feed/line.ts';
 import { tokens } from '../../src/app/feed/tokens.ts';
 import { batchOf, message } from '../adapters/storage/fixtures.ts';
 import {
@@ -27,7 +28,7 @@ beforeEach(async () => {
 
 const feedDeps = () => {
   const { registry, hub, clock, storage } = world;
-  return { registry, hub, clock, catalog: storage.catalog, journal: storage.journal };
+  return { registry, hub, clock, catalog: storage.catalog, journal: storage.journal, line: createLine() };
 };
 const types = (items: readonly FeedItem[]) => items.map((item) => item.type);
 const revisions = (items: readonly FeedItem[]) =>
@@ -474,6 +475,43 @@ describe('A subscription that is cut', () => {
     controller.abort();
     const { done } = await follow(feedDeps(), id, null, controller.signal).next();
     expect([done, world.hub.size()]).toEqual([true, 0]);
+  });
+
+  it('asks nothing more of the database, wherever it was', async () => {
+    await grow(3);
+    await world.load(id);
+    await world.restart();
+    const cursor = await cursorAt(1, { epoch: 0 });
+    const { catalog, journal } = world.storage;
+    const asked = async (leaveAt: number): Promise<number> => {
+      const controller = new AbortController();
+      let queries = 0;
+      const counting =
+        <A extends readonly unknown[], T>(query: (...args: A) => Promise<T>) =>
+        async (...args: A): Promise<T> => {
+          queries += 1;
+          if (queries === leaveAt) controller.abort();
+          return query(...args);
+        };
+      const deps = {
+        ...feedDeps(),
+        registry: { ...world.registry, peek: () => null },
+        catalog: { ...catalog, get: counting(catalog.get) },
+        journal: {
+          ...journal,
+          epochAt: counting(journal.epochAt),
+          lastRevisionOf: counting(journal.lastRevisionOf),
+          storedBytes: counting(journal.storedBytes),
+          read: counting(journal.read),
+        },
+      };
+      for await (const { item } of follow(deps, id, cursor, controller.signal))
+        if (item.type === 'Synchronized') controller.abort();
+      return queries;
+    };
+    const all = await asked(0);
+    expect(all).toBeGreaterThanOrEqual(4);
+    for (let leaveAt = 1; leaveAt <= all; leaveAt += 1) expect(await asked(leaveAt)).toBe(leaveAt);
   });
 
   it('ten thousand times leaves nothing behind', async () => {

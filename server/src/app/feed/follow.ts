@@ -3,7 +3,8 @@
  * entries after the cursor → pending ones → Synchronized, once → overlay at offset 0 → live.
  *
  * Invariants: entries after the cursor come exactly once, in order, under any interleaving of commits and attaching
- * (I9); a cursor that cannot be continued gets SnapshotRequired, never silence (I8); following never loads (D-22).
+ * (I9); a cursor that cannot be continued gets SnapshotRequired, never silence (I8); following never loads (D-22);
+ * who has left costs no further query.
  */
 import type { FeedEvent } from 'schema/model';
 import {
@@ -19,6 +20,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { pageBytes, type Journal } from '../../ports/journal.ts';
 import type { Registry } from '../actor/registry.ts';
 import type { Hub } from './hub.ts';
+import type { Ask, Line } from './line.ts';
 import { createSubscription, entrySize } from './subscription.ts';
 
 /** Entries, and bytes of them as JSON, a subscriber may be behind before a snapshot is cheaper (D-55). */
@@ -34,6 +36,7 @@ export interface FeedDeps {
   readonly journal: Journal;
   readonly hub: Hub;
   readonly clock: Clock;
+  readonly line: Line;
 }
 
 type FeedItemOf<T extends FeedItem['type']> = Extract<FeedItem, { readonly type: T }>;
@@ -54,6 +57,7 @@ export async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<FeedEvent> {
   const { hub, registry, clock } = deps;
+  const ask = deps.line(signal);
   const subscription = createSubscription(() =>
     overlayItems(registry.peek(workstreamId)?.state().overlay ?? null),
   );
@@ -68,19 +72,19 @@ export async function* follow(
   signal.addEventListener('abort', stop, { once: true });
   try {
     if (signal.aborted) return;
-    const sight = await see(deps, workstreamId);
+    const sight = await see(deps, ask, workstreamId);
     if (!sight) {
       yield ended('WORKSTREAM_NOT_FOUND');
       return;
     }
-    const start = await startAt(deps, workstreamId, sight, after);
+    const start = await startAt(deps, ask, workstreamId, sight, after);
     const at = { epoch: sight.epoch, revision: start.revision, durableThrough: sight.durableThrough };
     const cursor = (): string => encodeCursor({ incarnation: sight.incarnation, ...at });
     const event = (item: FeedItem): FeedEvent => ({ item, cursor: cursor() });
     for (const item of start.items) yield event(item);
     if (start.over) return;
 
-    for await (const entry of backlog(deps, workstreamId, sight, at.revision)) {
+    for await (const entry of backlog(deps, ask, workstreamId, sight, at.revision)) {
       at.revision = entry.revision;
       yield event({ type: 'EntryAdmitted', entry, durable: entry.revision <= sight.durableThrough });
       if (signal.aborted) return;
@@ -155,6 +159,9 @@ export async function* follow(
         cancelHeartbeat = beat();
       });
     }
+  } catch (error) {
+    // Nobody is there to hear of it.
+    if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener('abort', stop);
     stop();
@@ -167,7 +174,7 @@ const ended = (reason: string): FeedEvent => ({
 });
 
 /** The actor's own word if it is loaded here, else the stored row. */
-async function see(deps: FeedDeps, id: string): Promise<Sight | null> {
+async function see(deps: FeedDeps, ask: Ask, id: string): Promise<Sight | null> {
   const state = deps.registry.peek(id)?.state();
   if (state)
     return {
@@ -177,7 +184,7 @@ async function see(deps: FeedDeps, id: string): Promise<Sight | null> {
       durableThrough: state.durable.revision,
       pending: state.pending,
     };
-  const row = await deps.catalog.get(id);
+  const row = await ask(() => deps.catalog.get(id));
   return row && { ...row, durableThrough: row.revision, pending: [] };
 }
 
@@ -203,7 +210,13 @@ interface Start {
 }
 
 /** Where this cursor goes on (D-55). */
-async function startAt(deps: FeedDeps, id: string, sight: Sight, after: string | null): Promise<Start> {
+async function startAt(
+  deps: FeedDeps,
+  ask: Ask,
+  id: string,
+  sight: Sight,
+  after: string | null,
+): Promise<Start> {
   if (after === null) return { revision: sight.revision, items: [], over: false };
   const refuse = (reason: string): Start => ({
     revision: 0,
@@ -216,11 +229,12 @@ async function startAt(deps: FeedDeps, id: string, sight: Sight, after: string |
   if (cursor.epoch > sight.epoch) return refuse('The cursor is of an ownership that never was.');
   if (cursor.epoch === sight.epoch && cursor.revision > sight.revision)
     return refuse('The cursor is ahead of the journal.');
-  const from = (await isGood(deps, id, sight, cursor))
+  const from = (await isGood(deps, ask, id, sight, cursor))
     ? cursor.revision
-    : await deps.journal.lastRevisionOf(id, cursor.revision, cursor.epoch);
+    : await ask(() => deps.journal.lastRevisionOf(id, cursor.revision, cursor.epoch));
   if (sight.revision - from > maxBehind) return refuse(`More than ${maxBehind} entries behind.`);
-  if ((await bytesBehind(deps, id, sight, from)) > maxBytesBehind) return refuse('More than 4 MiB behind.');
+  if ((await bytesBehind(deps, ask, id, sight, from)) > maxBytesBehind)
+    return refuse('More than 4 MiB behind.');
   return {
     revision: from,
     items: from === cursor.revision ? [] : [{ type: 'EpochStarted', epoch: sight.epoch, from }],
@@ -229,32 +243,40 @@ async function startAt(deps: FeedDeps, id: string, sight: Sight, after: string |
 }
 
 /** Measured, not read: who is too far behind costs no more than an answer. */
-async function bytesBehind(deps: FeedDeps, id: string, sight: Sight, from: number): Promise<number> {
+async function bytesBehind(
+  deps: FeedDeps,
+  ask: Ask,
+  id: string,
+  sight: Sight,
+  from: number,
+): Promise<number> {
   const pending = sight.pending
     .filter((entry) => entry.revision > from)
     .reduce((sum, entry) => sum + entrySize(entry), 0);
   if (from >= sight.durableThrough) return pending;
   const range = { after: from, through: sight.durableThrough, enough: maxBytesBehind };
-  return pending + (await deps.journal.storedBytes(id, range));
+  return pending + (await ask(() => deps.journal.storedBytes(id, range)));
 }
 
 /** Good iff r = 0, or e is the current epoch, or an entry is stored at r whose epoch is ≤ e. */
-async function isGood(deps: FeedDeps, id: string, sight: Sight, cursor: Cursor): Promise<boolean> {
+async function isGood(deps: FeedDeps, ask: Ask, id: string, sight: Sight, cursor: Cursor): Promise<boolean> {
   if (cursor.revision === 0 || cursor.epoch === sight.epoch) return true;
-  const stored = await deps.journal.epochAt(id, cursor.revision);
+  const stored = await ask(() => deps.journal.epochAt(id, cursor.revision));
   return stored !== null && stored <= cursor.epoch;
 }
 
 /** Stored entries after `revision`, then the pending ones, each once. */
-async function* backlog(deps: FeedDeps, id: string, sight: Sight, revision: number): AsyncGenerator<Entry> {
+async function* backlog(
+  deps: FeedDeps,
+  ask: Ask,
+  id: string,
+  sight: Sight,
+  revision: number,
+): AsyncGenerator<Entry> {
   let last = revision;
   while (last < sight.durableThrough) {
-    const page = await deps.journal.read(id, {
-      after: last,
-      through: sight.durableThrough,
-      limit: pageSize,
-      maxBytes: pageBytes,
-    });
+    const range = { after: last, through: sight.durableThrough, limit: pageSize, maxBytes: pageBytes };
+    const page = await ask(() => deps.journal.read(id, range));
     if (page.length === 0) break;
     yield* page;
     last = page.at(-1)!.revision;

@@ -11,6 +11,7 @@ import { worstOf } from '../views/persistence.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { heartbeatMs } from './follow.ts';
 import type { Hub } from './hub.ts';
+import type { Line } from './line.ts';
 
 /** Workstreams in the snapshot, newest first; the rest is paged by the list query. */
 const snapshotSize = 200;
@@ -20,6 +21,7 @@ export interface StatesDeps {
   readonly registry: Registry;
   readonly hub: Hub;
   readonly clock: Clock;
+  readonly line: Line;
 }
 
 export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGenerator<WorkstreamStateItem> {
@@ -60,8 +62,7 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const { items } = await deps.catalog.list({ first: snapshotSize, after: null });
-    if (signal.aborted) return;
+    const { items } = await deps.line(signal)(() => deps.catalog.list({ first: snapshotSize, after: null }));
     beat();
     yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
     while (!signal.aborted) {
@@ -84,6 +85,9 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
         await new Promise<void>((resolve) => (wake = resolve));
       }
     }
+  } catch (error) {
+    // Nobody is there to hear of it.
+    if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener('abort', stop);
     stop();

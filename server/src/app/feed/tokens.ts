@@ -8,7 +8,12 @@ export async function* tokens(
   workstreamId: string,
   signal: AbortSignal,
 ): AsyncGenerator<TokenChunkModel> {
-  const row = await deps.catalog.get(workstreamId);
+  const row = await deps
+    .line(signal)(() => deps.catalog.get(workstreamId))
+    .catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      return null;
+    });
   if (!row) return;
   let shown = '';
   for await (const { item } of follow(deps, workstreamId, null, signal)) {

@@ -7,6 +7,7 @@ import { rule } from '../../core/approvals/policy.ts';
 import type { Search } from '../../ports/search.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { follow, type FeedDeps } from '../feed/follow.ts';
+import { createLine } from '../feed/line.ts';
 import { current, states } from '../feed/states.ts';
 import { tokens as tokenChunks } from '../feed/tokens.ts';
 import { loadedModel, storedModel } from '../views/workstream.ts';
@@ -30,7 +31,7 @@ import { historyPage } from './history.ts';
 import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 
-export interface ServicesDeps extends FeedDeps, ForkDeps, LifecycleDeps {
+export interface ServicesDeps extends Omit<FeedDeps, 'line'>, ForkDeps, LifecycleDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;
@@ -40,6 +41,7 @@ export interface ServicesDeps extends FeedDeps, ForkDeps, LifecycleDeps {
 export function createServices(deps: ServicesDeps): Services {
   const { registry, catalog, tokens } = deps;
   const lifecycle = createLifecycle(deps);
+  const feeds = { ...deps, line: createLine() };
   return {
     workstreams: {
       async get(id) {
@@ -52,7 +54,7 @@ export function createServices(deps: ServicesDeps): Services {
         const page = await catalog.list(range, lifecycle);
         return { ...page, items: page.items.map((row) => current(registry, row)) };
       },
-      states: (signal) => states(deps, signal),
+      states: (signal) => states(feeds, signal),
       create: (by, input) => createWorkstream(deps, by, input),
       configure: (by, input) => configureWorkstream(deps, by, input),
       discardUnsaved: createDiscard(deps),
@@ -64,8 +66,8 @@ export function createServices(deps: ServicesDeps): Services {
     history: { page: (id, range) => historyPage(deps, id, range) },
     search: { find: (asked) => findEntries(deps, asked) },
     feed: {
-      follow: (id, after, signal) => follow(deps, id, after, signal),
-      tokens: (id, signal) => tokenChunks(deps, id, signal),
+      follow: (id, after, signal) => follow(feeds, id, after, signal),
+      tokens: (id, signal) => tokenChunks(feeds, id, signal),
     },
     messages: {
       send: (by, input) => sendMessage(deps, by, input),

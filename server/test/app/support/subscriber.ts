@@ -5,6 +5,7 @@
 import { applyItem, decodeCursor, type Entry, type View } from 'schema/projection';
 import { expect } from 'vitest';
 import { follow } from '../../../src/app/feed/follow.ts';
+import { createLine } from '../../../src/app/feed/line.ts';
 import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
 import { snapshot, type World } from './world.ts';
 
@@ -45,7 +46,12 @@ export function subscribe(world: World, id: string, from: Place): Subscriber {
   let open = (): void => undefined;
 
   async function run(): Promise<void> {
-    const feed = follow({ registry, hub, clock, catalog, journal }, id, from.cursor, controller.signal);
+    const feed = follow(
+      { registry, hub, clock, catalog, journal, line: createLine() },
+      id,
+      from.cursor,
+      controller.signal,
+    );
     for await (const { item, cursor } of feed) {
       if (status === 'cut') continue;
       expect(status, `nothing comes after the end, but ${item.type} did`).toBe('following');
