@@ -9,6 +9,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import {
+  getOperationAST,
   GraphQLError,
   type DocumentNode,
   type ExecutionArgs,
@@ -31,7 +32,11 @@ export interface Sockets {
   close(code: number, reason: string): Promise<void>;
 }
 
-type State = { readonly socket: WebSocket; admission?: Admission } & Record<PropertyKey, unknown>;
+/** `running`: operations whose work is not over, also those that nobody waits for any more. */
+type State = { readonly socket: WebSocket; admission?: Admission; running: number } & Record<
+  PropertyKey,
+  unknown
+>;
 /** What Yoga calls an enveloped engine: its plugins around GraphQL, for one operation. Yoga types it loosely. */
 interface Engine {
   readonly schema: GraphQLSchema;
@@ -40,6 +45,13 @@ interface Engine {
   readonly contextFactory: () => unknown;
   readonly execute: (args: ExecutionArgs) => unknown;
   readonly subscribe: (args: ExecutionArgs) => unknown;
+}
+
+/** What `onSubscribe` hands `execute` and `subscribe`: graphql-ws passes it on as the root value. */
+interface Operation {
+  readonly engine: Engine;
+  /** Its work is over. */
+  readonly end: () => void;
 }
 
 /** Most operations, subscriptions included, that run at once on one socket. */
@@ -87,34 +99,58 @@ export function serveSockets(deps: {
         return false;
       }
     },
-    onSubscribe: async ({ extra, subscriptions }, _id, params) => {
+    onSubscribe: async ({ extra }, _id, params) => {
+      if (extra.running >= maxOperations)
+        return [
+          fault('TOO_MANY_OPERATIONS', `A socket carries at most ${maxOperations} operations at once.`),
+        ];
+      const end = counted(extra);
+      const refused = (errors: readonly GraphQLError[]): readonly GraphQLError[] => {
+        end();
+        return errors.map(withoutHttp);
+      };
       try {
         if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
-        if (Object.keys(subscriptions).length > maxOperations)
-          throw fault('TOO_MANY_OPERATIONS', `A socket carries at most ${maxOperations} operations at once.`);
         const { viewer } = extra.admission;
         const engine = graphql.getEnveloped({ services, viewer, params } as never) as Engine;
         const document = engine.parse(params.query);
         const errors = engine.validate(engine.schema, document);
-        if (errors.length > 0) return errors.map(withoutHttp);
+        if (errors.length > 0) return refused(errors);
+        // Here and not by graphql-ws, which would then ask neither `execute` nor `subscribe`.
+        if (!getOperationAST(document, params.operationName))
+          return refused([new GraphQLError('Unable to identify operation')]);
+        const operation: Operation = { engine, end };
         return {
           schema: engine.schema,
           document,
           operationName: params.operationName,
           variableValues: params.variables,
           contextValue: await engine.contextFactory(),
-          // How graphql-ws hands the engine of this operation to `execute` and `subscribe` below.
-          rootValue: engine,
+          rootValue: operation,
         };
       } catch (error) {
-        return [withoutHttp(faults.mask(error))];
+        return refused([faults.mask(error)]);
       }
     },
-    execute: (args) => (args.rootValue as Engine).execute(args) as Promise<ExecutionResult>,
+    execute: async (args) => {
+      const { engine, end } = args.rootValue as Operation;
+      try {
+        return (await engine.execute(args)) as ExecutionResult;
+      } finally {
+        end();
+      }
+    },
     subscribe: async (args) => {
-      const result = (await (args.rootValue as Engine).subscribe(args)) as
-        AsyncGenerator<ExecutionResult> | ExecutionResult;
-      return Symbol.asyncIterator in result ? endingInAnswer(result, faults) : result;
+      const { engine, end } = args.rootValue as Operation;
+      try {
+        const result = (await engine.subscribe(args)) as AsyncGenerator<ExecutionResult> | ExecutionResult;
+        if (Symbol.asyncIterator in result) return endingInAnswer(result, faults, end);
+        end();
+        return result;
+      } catch (error) {
+        end();
+        throw error;
+      }
     },
     onNext: (_context, _id, _params, _args, { data, errors, extensions }) =>
       errors && {
@@ -153,7 +189,7 @@ export function serveSockets(deps: {
           });
         },
       },
-      { socket },
+      { socket, running: 0 },
     );
     const stopBeating = keepAlive(socket);
     socket.once('close', (code, reason) => {
@@ -193,6 +229,16 @@ function keepAlive(socket: WebSocket): () => void {
   return () => clearInterval(beat);
 }
 
+/** Counts one operation more; the returned function, which may be called twice, one less. */
+function counted(state: State): () => void {
+  let running = true;
+  state.running += 1;
+  return () => {
+    if (running) state.running -= 1;
+    running = false;
+  };
+}
+
 const fault = (code: string, message: string): GraphQLError =>
   new GraphQLError(message, { extensions: { code } });
 
@@ -204,29 +250,36 @@ function withoutHttp(error: GraphQLError): GraphQLError {
   return new GraphQLError(message, { nodes, source, positions, path, extensions });
 }
 
-/** A stream that breaks ends with a masked error as its last answer; graphql-ws would show the error's own message. */
+/**
+ * A stream that breaks ends with a masked error as its last answer; graphql-ws would show the error's own message.
+ * `end` is called when the stream is over.
+ */
 function endingInAnswer(
   results: AsyncGenerator<ExecutionResult>,
   faults: Faults,
+  end: () => void,
 ): AsyncGenerator<ExecutionResult> {
   let broken = false;
   return {
     next: async () => {
       if (broken) return { done: true, value: undefined };
       try {
-        return await results.next();
+        const result = await results.next();
+        if (result.done) end();
+        return result;
       } catch (error) {
         broken = true;
+        end();
         return { done: false, value: { errors: [faults.mask(error)] } };
       }
     },
-    return: (value) => results.return(value),
-    throw: (error) => results.throw(error),
+    return: (value) => results.return(value).finally(end),
+    throw: (error) => results.throw(error).finally(end),
     [Symbol.asyncIterator]() {
       return this;
     },
     async [Symbol.asyncDispose]() {
-      await results.return(undefined);
+      await results.return(undefined).finally(end);
     },
   };
 }

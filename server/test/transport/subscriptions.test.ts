@@ -1,6 +1,7 @@
 import { get, request, type IncomingMessage } from 'node:http';
 import type { GraphQLFormattedError } from 'graphql';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { WebSocket } from 'ws';
 import { sampleEntries } from '../../../schema/test/sample-entries.ts';
 import { admitted, closed, message, messages, serve, workstreamId, type Frame } from './harness.ts';
 
@@ -42,6 +43,18 @@ const errorsOf = ({ payload }: Frame): readonly GraphQLFormattedError[] =>
 const itemOf = (
   result: IteratorResult<{ readonly data?: Record<string, unknown> | null | undefined }, unknown>,
 ): unknown => (result.done ? undefined : Object.values(result.value.data ?? {})[0]);
+
+/** The next message that is so; others are passed over. */
+const messageWhere = (socket: WebSocket, is: (frame: Frame) => boolean): Promise<Frame> =>
+  new Promise((resolve) => {
+    const take = (data: Buffer): void => {
+      const frame = JSON.parse(data.toString('utf8')) as Frame;
+      if (!is(frame)) return;
+      socket.off('message', take);
+      resolve(frame);
+    };
+    socket.on('message', take);
+  });
 
 async function serveOne() {
   const server = await serve();
@@ -306,6 +319,61 @@ describe('a feed on a socket', () => {
     await fake.feed.hasOpen(256);
     socket.terminate();
     await fake.feed.hasOpen(0);
+  });
+});
+
+describe('An operation that its client does not wait for any more', () => {
+  it('counts until its work is over, and then no longer', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    let asked = 0;
+    fake.services.workstreams.list = async () => {
+      asked += 1;
+      await answered;
+      return { items: [], hasNext: false, totalCount: 0 };
+    };
+    const ask = (id: string) => socket.send(subscribe(id, '{ workstreams { totalCount } }', {}));
+    for (let i = 0; i < 1_000; i++) {
+      ask(String(i));
+      socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
+    }
+    const refusal = messageWhere(socket, ({ id }) => id === 'one more');
+    ask('one more');
+    const refused = await refusal;
+    expect(refused.type).toBe('error');
+    expect(errorsOf(refused)[0]!.extensions).toEqual({ code: 'TOO_MANY_OPERATIONS' });
+    expect(asked).toBe(256);
+    answer();
+    const ponged = messageWhere(socket, ({ type }) => type === 'pong');
+    socket.send(JSON.stringify({ type: 'ping' }));
+    await ponged;
+    const answeredAgain = messageWhere(socket, ({ id }) => id === 'afterwards');
+    ask('afterwards');
+    expect((await answeredAgain).type).toBe('next');
+    socket.close();
+  });
+
+  it.each([
+    ['a feed that was left', feed, w1],
+    ['what is refused', '{ nothing }', {}],
+    ['what names no operation', 'fragment A on Query { __typename }', {}],
+    ['a query', '{ __typename }', {}],
+  ])('does not count for ever: %s', async (_, query, variables) => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    for (let i = 0; i < 600; i++) {
+      socket.send(subscribe(String(i), query, variables));
+      socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
+      if (i % 100 > 0) continue;
+      const ponged = messageWhere(socket, ({ type }) => type === 'pong');
+      socket.send(JSON.stringify({ type: 'ping' }));
+      await ponged;
+    }
+    await fake.feed.hasOpen(0);
+    socket.send(subscribe('last', feed, w1));
+    await fake.feed.hasOpen(1);
+    socket.terminate();
   });
 });
 
