@@ -5,7 +5,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from 'schema/projection';
-import { endsAt, maxQueryLength, readQuery, snippetOf } from '../../src/core/journal/search-query.ts';
+import {
+  endsAt,
+  maxQueryLength,
+  maxTerms,
+  readQuery,
+  snippetOf,
+} from '../../src/core/journal/search-query.ts';
 import { cutToBytes, maxSearchBytes, searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 
 const words = (text: string): readonly string[] => [...wordsOf(text)].map((word) => word.text);
@@ -164,6 +170,31 @@ describe('A search', () => {
     expect(problemOf(readQuery('x'.repeat(maxQueryLength + 1)))).toMatch(/1000/);
   });
 
+  it('is each word once, and none that another one says already', () => {
+    expect(queryOf('zz '.repeat(333)).wanted).toEqual([{ words: ['zz'], prefix: true }]);
+    expect(queryOf('conf configuration foo "a foo b" Foo "a foo b" -x -x -xy')).toEqual({
+      wanted: [
+        { words: ['configuration'], prefix: true },
+        { words: ['a', 'foo', 'b'], prefix: false },
+      ],
+      unwanted: [
+        { words: ['x'], prefix: false },
+        { words: ['xy'], prefix: false },
+      ],
+    });
+    expect(queryOf('"one two" "one" two').wanted).toEqual([
+      { words: ['one', 'two'], prefix: false },
+      { words: ['one'], prefix: false },
+    ]);
+  });
+
+  it('of more different words than it may have is told to be of fewer', () => {
+    const different = (count: number) => Array.from({ length: count }, (_, i) => `w${i + 10}`).join(' ');
+    expect(readQuery(different(maxTerms)).type).toBe('query');
+    expect(problemOf(readQuery(different(maxTerms + 1)))).toMatch(/at most 32 different words/);
+    expect(problemOf(readQuery(`${different(maxTerms)} -no`))).toMatch(/search for fewer/);
+  });
+
   it('for a piece of a text finds that text: any words of it, and any part of a run without spaces', () => {
     const finds = (text: string, query: string): boolean => {
       const read = readQuery(query);
@@ -215,6 +246,14 @@ describe('A snippet', () => {
     expect(shown.length).toBeLessThan(300);
     expect(marked(text, 'nothing')).toMatch(/^(😀)+…$/u);
     expect(marked('', 'nothing')).toBe('');
+  });
+
+  it('is the beginning when finding the place is too much work', () => {
+    const [near, far] = [10, 120_000].map((count) => `${'a '.repeat(count)}b a`);
+    const phrase = (count: number) => `"${'a '.repeat(count)}b a"`;
+    expect(marked(near!, phrase(5))).toContain('[a a a a a b a]');
+    expect(marked(far!, 'b')).toContain('[b]');
+    expect(marked(far!, phrase(400))).toMatch(/^(a )+…$/);
   });
 
   it('of any text and any search is a part of the text, in one piece', () => {

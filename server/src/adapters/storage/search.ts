@@ -2,7 +2,8 @@
  * Owns: finding entries by their words: the index of words first, then the rows of one page, then what is shown of them.
  *
  * Invariants: a search cannot keep the others from the database, however many match: it is cut off after two seconds,
- * and three run at a time. Making snippets lets the rest of the process go on between two entries.
+ * and three run at a time. Making snippets lets the rest of the process go on between two entries, and ends after two
+ * more seconds: the page is then shorter than asked for, and there is a next one.
  */
 import { setImmediate } from 'node:timers/promises';
 import { emptyProjection, isSuperseded, type Span } from 'schema/projection';
@@ -28,14 +29,15 @@ interface Match {
   readonly superseded: readonly Span[] | null;
 }
 
-export function createSearch(orm: Orm): Search {
+/** `snippetsLimitMs`: milliseconds that may go into what is shown of one page. */
+export function createSearch(orm: Orm, snippetsLimitMs = timeLimitMs): Search {
   const inTurn = limited(atOnce);
   return {
     find: (query, range) =>
       available(() =>
         inTurn(async (): Promise<SearchAnswer> => {
           try {
-            return await found(orm, query, range);
+            return await found(orm, query, range, snippetsLimitMs);
           } catch (error) {
             if ((error as { code?: unknown }).code === canceled) return { type: 'tooBroad' };
             throw error;
@@ -45,7 +47,12 @@ export function createSearch(orm: Orm): Search {
   };
 }
 
-async function found(orm: Orm, query: SearchQuery, range: Range): Promise<SearchAnswer> {
+async function found(
+  orm: Orm,
+  query: SearchQuery,
+  range: Range,
+  snippetsLimitMs: number,
+): Promise<SearchAnswer> {
   const { matches, rows } = await orm.em.fork().transactional(async (em) => {
     await em.execute(`set local statement_timeout = ${timeLimitMs}`);
     const { sql, values } = statement(query, range);
@@ -56,9 +63,11 @@ async function found(orm: Orm, query: SearchQuery, range: Range): Promise<Search
   });
   const rowById = new Map(rows.map((row) => [row.id, row]));
   const items: FoundEntry[] = [];
+  const shownUntil = performance.now() + snippetsLimitMs;
   for (const { id, title, superseded } of matches.slice(0, range.first)) {
     const row = rowById.get(id);
     if (!row) continue;
+    if (items.length > 0 && performance.now() > shownUntil) return { type: 'found', items, hasNext: true };
     const entry = entryOf(row);
     await setImmediate();
     items.push({

@@ -10,6 +10,10 @@ import { wordsOf, type Word } from './search-text.ts';
 
 /** Most of a search that is read, UTF-16 units; longer ones are refused. */
 export const maxQueryLength = 1_000;
+/** Most words and phrases of a search; more are refused. Those that say nothing new do not count. */
+export const maxTerms = 32;
+/** Most words of a text that are compared with words of the search to find the place to show. */
+const maxCompared = 2_000_000;
 
 /** Words in a row. */
 export interface Term {
@@ -41,11 +45,28 @@ export function readQuery(text: string): ReadQuery {
     const term = termOf([...wordsOf(phrase ?? plain ?? '')], plain !== undefined && !leftOut);
     if (term) (leftOut ? unwanted : wanted).push(term);
   }
-  if (wanted.length > 0) return { type: 'query', query: { wanted, unwanted } };
+  const query = { wanted: telling(wanted), unwanted: distinct(unwanted) };
+  if (query.wanted.length + query.unwanted.length > maxTerms)
+    return invalid(`A search has at most ${maxTerms} different words or phrases; search for fewer.`);
+  if (wanted.length > 0) return { type: 'query', query };
   return invalid(
     unwanted.length > 0
       ? 'Name at least one word to find beside those to leave out.'
       : 'Name at least one word or number to find.',
+  );
+}
+
+const distinct = (terms: readonly Term[]): readonly Term[] => [
+  ...new Map(terms.map((term) => [`${term.prefix} ${term.words.join(' ')}`, term])).values(),
+];
+
+/** Without those that another one implies: who has `configuration` has `conf`. */
+function telling(terms: readonly Term[]): readonly Term[] {
+  const all = distinct(terms);
+  return all.filter(
+    (term) =>
+      !(term.prefix && term.words.length === 1) ||
+      !all.some((other) => other !== term && other.words.some((word) => word.startsWith(term.words[0]!))),
   );
 }
 
@@ -77,16 +98,20 @@ const shownAfter = 200;
 
 /**
  * The surroundings of the first hit, in pieces that make a continuous text; an ellipsis stands where it was cut. The
- * beginning of the text when there is no hit in it.
+ * beginning of the text when there is no hit in it, or none was found within the work that is done for it.
  */
 export function snippetOf(text: string, { wanted }: SearchQuery): readonly SnippetSegment[] {
   const seen: Word[] = [];
   const hits: { readonly start: number; readonly end: number }[] = [];
+  const byLetter = Map.groupBy(wanted, (term) => firstLetter(term.words.at(-1)!));
   let through = Infinity;
+  let left = maxCompared;
   for (const word of wordsOf(text)) {
-    if (word.start >= through) break;
+    if (word.start >= through || left <= 0) break;
     seen.push(word);
-    for (const term of wanted) {
+    left -= 1;
+    for (const term of byLetter.get(firstLetter(word.text)) ?? []) {
+      left -= term.words.length;
       const first = seen.at(-term.words.length);
       if (!first || !endsAt(seen, seen.length, term)) continue;
       hits.push({ start: first.start, end: word.end });
@@ -97,6 +122,8 @@ export function snippetOf(text: string, { wanted }: SearchQuery): readonly Snipp
   const to = inside(text, Math.min(text.length, (hits[0]?.start ?? 0) + shownAfter));
   return segments(text, from, to, hits);
 }
+
+const firstLetter = (word: string): number => word.charCodeAt(0);
 
 /** Whether the words before the place `end` are those of the term. */
 export function endsAt(seen: readonly Word[], end: number, { words, prefix }: Term): boolean {

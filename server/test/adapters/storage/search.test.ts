@@ -3,7 +3,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EntryRow } from '../../../src/adapters/storage/entities/entry.ts';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
-import { statement } from '../../../src/adapters/storage/search.ts';
+import { createSearch, statement } from '../../../src/adapters/storage/search.ts';
+import type { FoundEntry, SearchPlace } from '../../../src/ports/search.ts';
 import { answerOf, queryOf } from '../../contracts/search.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import { batchOf, beginSession, message, openWorkstream, randomId, type Made } from './fixtures.ts';
@@ -100,6 +101,25 @@ describe('Search in PostgreSQL', () => {
     await write(made, `${text} end`, `needle${made.id}`);
     const found = await storage.search.find(queryOf(`needle${made.id}`), everywhere);
     expect(found.type === 'found' && found.items).toHaveLength(1);
+  });
+
+  it('gives a shorter page, and the rest on the next ones, when showing what it found takes too long', async () => {
+    const made = await workstream();
+    const word = `hit${made.id}`;
+    await write(made, ...Array.from({ length: 5 }, (_, i) => `${word} ${i}`));
+    const search = createSearch(await database.openOrm(), 0);
+    const found: string[] = [];
+    let after: SearchPlace | null = null;
+    for (;;) {
+      const page = await search.find(queryOf(word), { workstreamId: null, first: 3, after });
+      if (page.type !== 'found') throw new Error(page.type);
+      expect(page.items).toHaveLength(1);
+      const [{ entry, workstreamId, snippet }] = page.items as [FoundEntry];
+      found.push(snippet.map((piece) => piece.text).join(''));
+      after = { at: entry.at, workstreamId, revision: entry.revision };
+      if (!page.hasNext) break;
+    }
+    expect(found).toEqual([4, 3, 2, 1, 0].map((i) => `${word} ${i}`));
   });
 
   it('finds a phrase far into a long entry', async () => {
