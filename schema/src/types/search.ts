@@ -7,7 +7,7 @@ import type { SearchHitModel, SearchPlace, SnippetSegment as SegmentModel } from
 import { Entry, entryNode } from './entries/entry.ts';
 import { workstreamGlobalId, workstreamIdOf } from './global-id.ts';
 import { encodeRevision } from './history.ts';
-import { badArgument, defaultPageSize, pageSize } from './page.ts';
+import { badArgument, badCursor, defaultPageSize, pageSize } from './page.ts';
 
 const SnippetSegment = builder.objectRef<SegmentModel>('SnippetSegment').implement({
   description: 'A piece of a snippet. Plain text: show it as text, whatever stands in it.',
@@ -120,7 +120,12 @@ function decodePlace(cursor: string): SearchPlace {
   const match = /^s(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15}) ([\w-]{1,64})$/.exec(
     Buffer.from(cursor, 'base64url').toString('latin1'),
   );
-  if (!match || Number.isNaN(Date.parse(match[1]!)))
-    throw badArgument('after', '`after` is not a cursor of this connection.');
+  if (!match || !isTime(match[1]!)) throw badCursor('after');
   return { at: match[1]!, revision: Number(match[2]), workstreamId: match[3]! };
+}
+
+/** A day that there is: JavaScript takes November 31 for December 1, and a year 0, which the database has not. */
+function isTime(text: string): boolean {
+  const time = new Date(text);
+  return !Number.isNaN(time.valueOf()) && time.toISOString() === text && !text.startsWith('0000');
 }

@@ -128,13 +128,27 @@ describe('search', () => {
   it.each([
     ['text', { text: '' }],
     ['after', { text: 'x', after: 'nonsense' }],
-    ['after', { text: 'x', after: Buffer.from('s2026-99-99T99:99:99.999Z 1 w1').toString('base64url') }],
     ['first', { text: 'x', first: 0 }],
     ['first', { text: 'x', first: 201 }],
   ])('names the argument `%s` when it is %j', async (argument, variables) => {
     const { post } = await served();
     const { errors } = await post(search, variables);
     expect(errors[0]!.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument });
+  });
+
+  it.each([
+    '2026-99-99T99:99:99.999Z 1 w1',
+    '2026-11-31T09:52:03.120Z 1 w1',
+    '0000-01-01T00:00:00.000Z 1 w1',
+    '2026-11-30T24:00:00.000Z 1 w1',
+    '2026-11-30T09:52:03.120Z 1 w1 and more',
+    '2026-11-30T09:52:03.120Z 9999999999999999 w1',
+  ])('takes no cursor of a place that cannot be: %s', async (place) => {
+    const { post, fake } = await served();
+    const after = Buffer.from(`s${place}`).toString('base64url');
+    const { errors } = await post(search, { text: 'x', after });
+    expect(errors[0]!.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument: 'after' });
+    expect(fake.calls).toEqual([]);
   });
 
   it('says that it took too long, and what to do', async () => {
