@@ -28,7 +28,7 @@ const dataClasses = new Set(['0A', '21', '22', '23', '42', '44', '54', 'P0']);
 const protocolViolation = '08P01';
 /** Driver errors that carry neither a SQLSTATE nor an errno. */
 const lostConnection =
-  /connection terminated|connection timeout|timeout exceeded when trying to connect|query read timeout|not queryable|client was closed|connection error|ended the connection|driver has already been destroyed|cannot use a pool after/i;
+  /connection terminated|connection timeout|timeout exceeded when trying to connect|not queryable|client was closed|connection error|ended the connection|driver has already been destroyed|cannot use a pool after/i;
 
 export function faultOf(error: unknown): Fault {
   if (error instanceof FaultError) return error.fault;
@@ -43,6 +43,9 @@ export function faultOf(error: unknown): Fault {
   // Node's own words: ECONNREFUSED, ENOENT (no socket), EPIPE, ENOTFOUND, …
   if (/^(E[A-Z]+|EAI_[A-Z]+)$/.test(code))
     return { type: 'unavailable', message: `The database does not answer (${code}).` };
+  // The connection may be well, and the statement too much for the time there is.
+  if (/query read timeout/i.test(message))
+    return { type: 'unavailable', message: 'The database does not answer in time.' };
   if (lostConnection.test(message))
     return { type: 'unavailable', message: 'The connection to the database was lost.' };
   return { type: 'conflict', message: `Storing failed for a reason inside Weir (${nameOf(error)}).` };
