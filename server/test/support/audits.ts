@@ -455,6 +455,7 @@ export const audits: readonly Audit[] = [
           'revision', max(e.revision), 'epoch', max(e.epoch), 'generation', max(e.generation),
           'lifecycle', ${last('LIFECYCLE')} -> 'lifecycle', 'configuration', ${last('CONFIGURATION')} -> 'configuration',
           'queue', coalesce(${last('QUEUE')} -> 'queue', '{"items": [], "held": false}'),
+          'origin', ${last('FORK')} -> 'origin',
           'updatedAt', ${iso('max(e.at) filter (where e.revision = w.revision)')}) as expected
         from entry e where e.workstream_id = w.id) e
       where w.lifecycle <> 'CREATING' and w.projection - 'turn' - 'batch' - 'cycles' - 'superseded' is distinct from expected`,

@@ -2,8 +2,9 @@
  * Owns: an OpenAI-compatible endpoint over real HTTP that answers chat completions by a script.
  * Does not own: what a good answer is; a step may send any bytes a bad provider would.
  *
- * Invariants: an unexpected request is answered 500 with the reason and makes `assertDone` throw; so does a step
- * nobody asked for. Nothing here sleeps: a stream waits only at gates, which the test releases.
+ * Invariants: a request for a name is answered apart and is none of `requests`; an unexpected one is answered 500 with
+ * the reason and makes `assertDone` throw; so does a step nobody asked for. Nothing here sleeps: a stream waits only at
+ * gates, which the test releases.
  *
  *   const provider = await startScriptedProvider();
  *   provider.script([
@@ -146,6 +147,11 @@ export async function startScriptedProvider(
     const text = await readBody(request);
     if (text === null) return;
     const body = JSON.parse(text) as ChatBody;
+    // A name for the conversation may be asked for whenever one is over; no script is about that.
+    if (asksForName(body)) {
+      const step: Step = { stream: ['Named by the model'] };
+      return sendStream(response, step, body, 0);
+    }
     const n = requests.push(body);
     requestHeaders.push(request.headers);
     response.on('close', () => {
@@ -254,6 +260,10 @@ export async function startScriptedProvider(
     },
   };
 }
+
+/** True for the request with which the server names a workstream after its first exchange. */
+const asksForName = ({ messages }: ChatBody): boolean =>
+  messages?.[0]?.role === 'system' && String(messages[0].content).startsWith('Name the conversation below');
 
 /** Things that have become true, and those who wait for them. */
 function createFacts() {
