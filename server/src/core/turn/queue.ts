@@ -12,7 +12,7 @@ export const queueCapacity = 20;
  * Most text that may wait, UTF-16 code units, unless a message waits alone: every entry of the queue carries the whole
  * of it, so that is what the smallest edit costs.
  */
-export const queueTextCapacity = 200_000;
+const queueTextCapacity = 200_000;
 
 /** True when another message may wait beside those that do. */
 export const hasRoom = (queue: Queue, text: string): boolean =>
