@@ -22,7 +22,8 @@ import { backoffOver } from './turn/model-call.ts';
 import { recover } from './turn/recovery.ts';
 import { orphanEnded, stopOverdue } from './turn/stop.ts';
 import { runCommand } from './workstream/commands.ts';
-import { setClosing, titleSuggested } from './workstream/lifecycle.ts';
+import { setClosing } from './workstream/lifecycle.ts';
+import { titleSuggested } from './workstream/title.ts';
 import { isLatched, told, type RecordedReceipt, type State } from './workstream/state.ts';
 
 /** The answer of a command. It holds once batch `batch` is durable; a refusal that may pass (null) holds at once. */

@@ -3,7 +3,6 @@ import { emptyProjection } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import type { Session } from '../../src/ports/ownership.ts';
-import type { Opened } from './storage.ts';
 import {
   ada,
   after,
@@ -24,7 +23,11 @@ import {
 const long = 60_000;
 
 export function removalContract(
-  get: () => { readonly opened: Opened; readonly storage: Storage; readonly session: Session },
+  get: () => {
+    readonly opened: { age(workstreamIds: readonly string[], ms: number): Promise<void> };
+    readonly storage: Storage;
+    readonly session: Session;
+  },
 ): void {
   const workstream = (): Promise<Made> => openWorkstream(get().storage, get().session);
   const isThere = async (id: string): Promise<boolean> => (await get().storage.journal.head(id)) !== null;

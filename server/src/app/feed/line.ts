@@ -12,7 +12,7 @@ export type Ask = <T>(query: () => Promise<T>) => Promise<T>;
 export type Line = (signal: AbortSignal) => Ask;
 
 /** Of the ten connections of the pool; searches may take three. */
-export const askingAtOnce = 4;
+const askingAtOnce = 4;
 
 /** A line of which the first `places` ask at once. */
 export function createLine(places: number = askingAtOnce): Line {

@@ -140,7 +140,7 @@ export async function doneBefore(
   return found === undefined ? { type: 'refused', refusal: unavailable } : found;
 }
 
-export const commandKey = (
+const commandKey = (
   deps: CommandDeps,
   by: Viewer,
   input: { readonly key: string; readonly workstreamId: string },
@@ -188,7 +188,7 @@ async function recordedOutcome(
   return answered ? answered.receipt && outcomeOf(answered.receipt, key) : undefined;
 }
 
-export function outcomeOf({ inputHash: hash, outcome }: Receipt, key: CommandKey): CommandOutcome {
+function outcomeOf({ inputHash: hash, outcome }: Receipt, key: CommandKey): CommandOutcome {
   if (hash !== key.inputHash) return { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }) };
   return outcome['type'] === 'Rejected'
     ? { type: 'refused', refusal: outcome as unknown as CoreRefusal }

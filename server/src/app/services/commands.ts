@@ -28,7 +28,7 @@ import type {
   WithdrawQueuedMessageOutcome,
 } from 'schema/services';
 import type { Command } from '../../core/inputs.ts';
-import { maxTitle } from '../../core/workstream/lifecycle.ts';
+import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog } from '../../ports/catalog.ts';
 import { refusalView } from '../views/refusals.ts';
 import { runCommand, type CommandDeps, type CommandOutcome } from './command.ts';

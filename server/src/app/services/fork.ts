@@ -17,7 +17,7 @@ import {
   type EntryOf,
   type Span,
 } from 'schema/projection';
-import { maxTitle } from '../../core/workstream/lifecycle.ts';
+import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
 import { refusalView } from '../views/refusals.ts';
 import { invalid, titleProblem } from './commands.ts';

@@ -14,7 +14,7 @@ import {
 } from 'schema/projection';
 import { admit, type StepDraft } from '../step-draft.ts';
 import type { State } from '../workstream/state.ts';
-import { askTitle } from '../workstream/lifecycle.ts';
+import { askTitle } from '../workstream/title.ts';
 import { afterTurn } from './queue.ts';
 import { startFromQueue } from './start.ts';
 import { transition } from './transitions.ts';

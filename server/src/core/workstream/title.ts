@@ -1,0 +1,56 @@
+/**
+ * Owns: the name of a workstream that nobody has named.
+ *
+ * Invariants: a name given by a person is never overtaken by one that was generated; what a fork copied is never named
+ * after; a name is asked for once in the life of an owner.
+ */
+import type { Configuration, EntryOf } from 'schema/projection';
+import { admit, patch, performAfter, type StepDraft } from '../step-draft.ts';
+
+/** Longest title, UTF-16 code units. */
+export const maxTitle = 200;
+/** Longest title that is generated. */
+const maxGeneratedTitle = 80;
+/** How much of the first exchange the name is made of, UTF-16 code units each. */
+const maxTitleSource = 4_000;
+
+/** Asks for a name once the first exchange is complete; a fork has one. */
+export function askTitle(draft: StepDraft): StepDraft {
+  const { projection, conversation, conversationFrom, epoch, titleAsked } = draft.state;
+  const { titleSource, model } = projection.configuration;
+  if (projection.turn?.phase !== 'COMPLETED' || titleSource !== 'DEFAULT' || projection.origin) return draft;
+  if (titleAsked || conversationFrom > 0) return draft;
+  const question = conversation.find((e): e is EntryOf<'USER'> => e.kind === 'USER');
+  const answer = conversation.findLast((e): e is EntryOf<'ASSISTANT'> => e.kind === 'ASSISTANT');
+  if (!question || !answer) return draft;
+  return performAfter(patch(draft, { titleAsked: true }), {
+    type: 'suggestTitle',
+    stamp: { epoch, generation: null },
+    alias: model,
+    question: question.text.slice(0, maxTitleSource),
+    answer: answer.text.slice(0, maxTitleSource),
+  });
+}
+
+/** A name has come; without one the question's own first words do. Too late is never. */
+export function titleSuggested(draft: StepDraft, suggested: string | null, question: string): StepDraft {
+  const { configuration, lifecycle } = draft.state.projection;
+  if (configuration.titleSource !== 'DEFAULT' || lifecycle !== 'OPEN') return draft;
+  const title = titleOf(suggested ?? '') || titleOf(question);
+  if (title === '') return draft;
+  const named: Configuration = { ...configuration, title, titleSource: 'GENERATED' };
+  return admit(draft, { kind: 'CONFIGURATION', configuration: named });
+}
+
+/** The first line that says something, without quotes around it and not too long. */
+function titleOf(text: string): string {
+  const line = text
+    .split(/[\r\n]+/)
+    .map((l) => l.replace(/^[\s"'“”«»#*_`-]+|[\s"'“”«»*_`.]+$/gu, ''))
+    .find((l) => l !== '');
+  if (line === undefined || line.length <= maxGeneratedTitle) return line ?? '';
+  // Half a pair is no character.
+  const cut = line.slice(0, maxGeneratedTitle).replace(/[\ud800-\udbff]$/, '');
+  const space = cut.lastIndexOf(' ');
+  return `${(space > maxGeneratedTitle / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+}
