@@ -24,7 +24,10 @@ const long = 60_000;
 
 export function removalContract(
   get: () => {
-    readonly opened: { age(workstreamIds: readonly string[], ms: number): Promise<void> };
+    readonly opened: {
+      age(workstreamIds: readonly string[], ms: number): Promise<void>;
+      expire(session: Session): Promise<void>;
+    };
     readonly storage: Storage;
     readonly session: Session;
   },
