@@ -24,6 +24,13 @@ async function findNode(id: string, { services }: Context): Promise<NodeValue | 
   return page && entry ? entryNode(ref.workstreamId, entry, entry.revision <= page.durableThrough) : null;
 }
 
+/** Most that `nodes` gives at once, UTF-16 code units of JSON. */
+const maxSize = 4_000_000;
+
+/** How much there is of it, about: an entry as it is, a workstream by what can be large of it. */
+const sizeOf = (node: NodeValue): number =>
+  JSON.stringify('entry' in node ? node.entry : [node.projection, node.pending, node.overlay]).length;
+
 builder.queryField('node', (t) =>
   t.field({
     type: builder.nodeInterfaceRef(),
@@ -40,12 +47,31 @@ builder.queryField('nodes', (t) =>
     type: [builder.nodeInterfaceRef()],
     nullable: { list: false, items: true },
     description: 'Many things by their global ids, in the order asked for; null where there is nothing.',
-    args: { ids: t.arg.idList({ required: true, description: 'Global ids, at most 200.' }) },
+    args: {
+      ids: t.arg.idList({
+        required: true,
+        description:
+          'Global ids, at most 200, of things that have at most about 4 MB together; refused with BAD_USER_INPUT when there is more.',
+      }),
+    },
     complexity: ({ ids }) => ({ field: 10 * ids.length, multiplier: ids.length }),
-    resolve: (_root, { ids }, context) => {
+    resolve: async (_root, { ids }, context) => {
       if (ids.length > maxPageSize)
         throw badArgument('ids', `\`ids\` takes at most ${maxPageSize} ids; these are ${ids.length}.`);
-      return Promise.all(ids.map((id) => findNode(id, context) as Promise<object | null>));
+      const nodes: (object | null)[] = [];
+      let size = 0;
+      // One after another: a single operation must not take the database from all others.
+      for (const id of ids) {
+        const node = await findNode(id, context);
+        size += node ? sizeOf(node) : 0;
+        if (size > maxSize)
+          throw badArgument(
+            'ids',
+            `The first ${nodes.length + 1} of these have too much to say; ask for fewer.`,
+          );
+        nodes.push(node);
+      }
+      return nodes;
     },
   }),
 );

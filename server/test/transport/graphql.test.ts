@@ -243,6 +243,22 @@ describe('a query', () => {
     expect(answer.errors[0]!.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument });
   });
 
+  it('refuses ids of things that are too much for one answer, and gives fewer of them', async () => {
+    const { post, fake } = await serve();
+    const place = { epoch: 1, generation: 1, lane: null, turnId: null, at: '2026-11-30T09:52:03.120Z' };
+    const text = 'x'.repeat(1_000_000);
+    const entries = [1, 2, 3, 4, 5].map(
+      (revision) => ({ ...place, id: `e${revision}`, revision, kind: 'SYSTEM', text, source: 's' }) as const,
+    );
+    fake.workstreams.set('w1', { id: 'w1', entries, durableThrough: 5 });
+    const ids = entries.map((e) => Buffer.from(`Entry:w1:${e.revision}:${e.id}`).toString('base64url'));
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const few = ids.slice(0, 3);
+    expect((await post(query, { ids: few })).body).toEqual({ data: { nodes: few.map((id) => ({ id })) } });
+    const answer = await post(query, { ids });
+    expect(answer.errors[0]!.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument: 'ids' });
+  });
+
   it('refuses 201 ids at once', async () => {
     const { post } = await serve();
     const answer = await post('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', {
