@@ -48,6 +48,8 @@ import type {
   ApprovalDecision,
   ApprovalMode,
   Configuration,
+  Effort,
+  ModelChoice,
   Queue,
 } from './projection/index.ts';
 
@@ -62,6 +64,9 @@ export interface CreateWorkstream {
   readonly title: string | null;
   /** Alias; null: the default model. */
   readonly model: string | null;
+  /** From 0 to 2; null: as the model is set up. */
+  readonly temperature: number | null;
+  readonly effort: Effort | null;
   /** A folder under one of the allowed roots; null: a folder of its own is made. */
   readonly workspace: string | null;
   /** Null: ASK. */
@@ -158,6 +163,8 @@ export interface ConfigureWorkstream {
   readonly title: string | null;
   /** Null leaves it. */
   readonly approvalMode: ApprovalMode | null;
+  /** As a whole; null leaves it. */
+  readonly model: ModelChoice | null;
 }
 export type ConfigureWorkstreamOutcome =
   (Accepted & { readonly configuration: Configuration }) | CommandRefusal;

@@ -1,4 +1,7 @@
-/** What a client gets to see of an entry or a fold: the same, but that ids of workstreams are global ones. */
+/**
+ * What a client gets to see of an entry or a fold: the same, but that ids of workstreams are global ones, and that what
+ * means something to a provider alone stays here.
+ */
 import type { Entry, Origin, Projection } from '../src/projection/index.ts';
 import { workstreamGlobalId } from '../src/types/global-id.ts';
 
@@ -7,8 +10,12 @@ const originAsSeen = (origin: Origin): Origin => ({
   workstreamId: workstreamGlobalId(origin.workstreamId),
 });
 
-export const asSeen = (entry: Entry): Entry =>
-  entry.kind === 'FORK' ? { ...entry, origin: originAsSeen(entry.origin) } : entry;
+export function asSeen(entry: Entry): Entry {
+  if (entry.kind === 'FORK') return { ...entry, origin: originAsSeen(entry.origin) };
+  if (entry.kind !== 'ASSISTANT') return entry;
+  const { native: _, ...seen } = entry;
+  return seen;
+}
 
 export const foldAsSeen = (projection: Projection): Projection => ({
   ...projection,

@@ -49,6 +49,14 @@ const rewindReasons = ['REWIND', 'RETRY', 'EDIT'] as const satisfies readonly En
 const oneOf = <Word extends string>(words: readonly [Word, ...Word[]], word: string): Word =>
   words.find((known) => known === word) ?? words[0];
 
+type Known<T> = { [K in keyof T as null extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as null extends T[K] ? K : never]?: NonNullable<T[K]>;
+};
+
+/** Where a value is absent here, the wire says null. */
+const known = <T extends object>(wire: T): Known<T> =>
+  Object.fromEntries(Object.entries(wire).filter(([, value]) => value !== null)) as Known<T>;
+
 function bodyOf(wire: WireEntry): EntryBody {
   switch (wire.__typename) {
     case 'UserEntry':
@@ -59,8 +67,18 @@ function bodyOf(wire: WireEntry): EntryBody {
         source: oneOf(sources, wire.source),
       };
     case 'AssistantEntry': {
-      const { text, reasoning, calls, finish, model, usage, discarded } = wire;
-      return { kind: 'ASSISTANT', text, reasoning, calls, finish, model, usage, discarded };
+      const { text, reasoning, calls, finish, model, alias, usage, discarded } = wire;
+      return {
+        kind: 'ASSISTANT',
+        text,
+        reasoning,
+        calls,
+        finish,
+        model,
+        ...known({ alias }),
+        usage: usage && known(usage),
+        discarded,
+      };
     }
     case 'ToolEntry': {
       const { callId, name, outcome, effect, content } = wire;
@@ -80,7 +98,7 @@ function bodyOf(wire: WireEntry): EntryBody {
     case 'ForkEntry':
       return { kind: 'FORK', origin: wire.origin };
     case 'ConfigurationEntry':
-      return { kind: 'CONFIGURATION', configuration: wire.configuration };
+      return { kind: 'CONFIGURATION', configuration: known(wire.configuration) };
     case 'TurnEntry':
       return { kind: 'TURN', turn: wire.turn };
     case 'ToolStartedEntry':
@@ -106,7 +124,10 @@ function bodyOf(wire: WireEntry): EntryBody {
   }
 }
 
-export const projectionOf = (wire: WireProjection): Projection => wire;
+export const projectionOf = (wire: WireProjection): Projection => ({
+  ...wire,
+  configuration: known(wire.configuration),
+});
 
 export function persistenceOf(wire: WirePersistence): Persistence {
   switch (wire.status) {

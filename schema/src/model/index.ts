@@ -3,6 +3,7 @@
  */
 import type {
   Author,
+  Effort,
   Entry,
   FeedItem,
   Overlay,
@@ -118,13 +119,46 @@ export interface SearchHitModel {
   readonly snippet: readonly SnippetSegment[];
 }
 
+/** What is known of one alias now. */
 export interface ModelModel {
   readonly alias: string;
-  /** What serves it, for people: the endpoint's host and the model's name there, or "built in". */
+  /** Model and host, for people; no credential. */
   readonly description: string;
-  /** True for the built-in demo, which is not a language model. */
+  /** The built-in demo, which is no language model. */
   readonly demo: boolean;
   readonly isDefault: boolean;
+  /**
+   * DEGRADED: its endpoint failed five times in a row, so it is asked last for a while. UNKNOWN: not asked yet.
+   */
+  readonly health: 'UNKNOWN' | 'HEALTHY' | 'DEGRADED';
+  /** Why it is degraded, or why its new settings are not in use: one sentence. Null: nothing is wrong. */
+  readonly problem: string | null;
+  /** Tokens it can read at once, as configured or as its endpoint says; null: not known. */
+  readonly window: number | null;
+  /** Most tokens of one answer; null: the endpoint's own. */
+  readonly maxOutput: number | null;
+  /** Calls at the same time; null: no bound. */
+  readonly concurrency: number | null;
+  readonly inUse: number;
+  readonly waiting: number;
+  /** Aliases that are asked in its place when it fails, in order. */
+  readonly fallbacks: readonly string[];
+  /** As configured; null: as the endpoint does it. */
+  readonly temperature: number | null;
+  readonly effort: Effort | null;
+  /** The efforts it knows; others are rounded up to one of these. Empty: it is told none. */
+  readonly efforts: readonly Effort[];
+  readonly vision: boolean;
+  readonly reasoning: boolean;
+  /** United States dollars per million tokens; null: not configured. */
+  readonly price: ModelPrice | null;
+}
+
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Null: as `input`. */
+  readonly cachedInput: number | null;
 }
 
 export interface ToolModel {

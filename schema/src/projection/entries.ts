@@ -21,10 +21,38 @@ export interface Author {
   readonly name: string;
 }
 
-/** Tokens, as the provider counted them. */
+/** Tokens, as the provider counted them. What it does not count apart is absent. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Of the input: read from the provider's cache. */
+  readonly cachedInputTokens?: number;
+  /** Of the output: spent on thinking. */
+  readonly reasoningTokens?: number;
+}
+
+/** How hard a model is asked to think; what of it a model knows is its own matter. */
+export type Effort = 'NONE' | 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH' | 'XHIGH';
+
+/** A model and how it is to answer; chosen as a whole. */
+export interface ModelChoice {
+  readonly alias: string;
+  /** From 0 to 2; null: as the model is set up. */
+  readonly temperature: number | null;
+  readonly effort: Effort | null;
+}
+
+/**
+ * What a provider sent beside the answer that means something to it alone (encrypted reasoning, signatures), as it
+ * came. It is told again only to the model that wrote it, and never shown to a client.
+ */
+export interface Native {
+  readonly alias: string;
+  /** The name of the model at its endpoint. */
+  readonly model: string;
+  readonly dialect: 'CHAT' | 'RESPONSES';
+  /** JSON values. */
+  readonly parts: readonly unknown[];
 }
 
 export type Finish = 'STOP' | 'TOOL_CALLS' | 'LENGTH' | 'CONTENT_FILTER' | 'OTHER';
@@ -143,6 +171,10 @@ export interface Configuration {
   readonly titleSource: 'DEFAULT' | 'GENERATED' | 'PERSON';
   /** Alias of the model that serves the next call. */
   readonly model: string;
+  /** From 0 to 2; absent: as the model is set up. */
+  readonly temperature?: number;
+  /** Absent: as the model is set up. */
+  readonly effort?: Effort;
   /** Absolute path of the folder the tools work in. */
   readonly workspace: string;
   readonly approvalMode: ApprovalMode;
@@ -189,7 +221,11 @@ export type EntryBody =
       readonly reasoning: string;
       readonly calls: readonly Call[];
       readonly finish: Finish;
+      /** The model that answered, as its provider named it. */
       readonly model: string;
+      /** Alias of that model; absent in entries of earlier builds. */
+      readonly alias?: string;
+      readonly native?: Native;
       readonly usage: Usage | null;
       /** Names of calls not run: the answer was cut off at the length limit (D-38), or had too many. */
       readonly discarded: readonly string[];

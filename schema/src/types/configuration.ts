@@ -1,6 +1,10 @@
 /** Owns: Configuration on the wire, and changing it. */
 import { builder } from '../builder.ts';
-import type { ApprovalMode as Mode, Configuration as ConfigurationModel } from '../projection/index.ts';
+import type {
+  ApprovalMode as Mode,
+  Configuration as ConfigurationModel,
+  Effort as EffortValue,
+} from '../projection/index.ts';
 import type { ConfigureWorkstreamOutcome } from '../services.ts';
 import { Author } from './author.ts';
 import { Accepted } from './durability.ts';
@@ -16,6 +20,19 @@ export const ApprovalMode = enumOf<Mode>(
     TRUST_WORKSPACE: 'Edits of files in the workspace run unasked; a person is asked before every command.',
     TRUST_ALL:
       'Nothing is asked: the model runs any command with the rights of the server. Warn whoever chooses it.',
+  },
+);
+
+export const Effort = enumOf<EffortValue>(
+  'Effort',
+  'How hard a model is asked to think. One that a model does not know is rounded up to the next that it does.',
+  {
+    NONE: 'Not at all, where the model can do without.',
+    MINIMAL: 'As little as it can.',
+    LOW: 'A little.',
+    MEDIUM: 'The middle.',
+    HIGH: 'Much.',
+    XHIGH: 'As much as it can.',
   },
 );
 
@@ -41,6 +58,17 @@ export const Configuration = builder.objectRef<ConfigurationModel>('Configuratio
     model: t.exposeString('model', {
       description: 'Alias of the model that serves the next call; see `Query.models`.',
     }),
+    temperature: t.float({
+      nullable: true,
+      description: 'How freely the model chooses its words, from 0 to 2; null: as the model is set up.',
+      resolve: (c) => c.temperature ?? null,
+    }),
+    effort: t.field({
+      type: Effort,
+      nullable: true,
+      description: 'How hard the model is asked to think; null: as the model is set up.',
+      resolve: (c) => c.effort ?? null,
+    }),
     workspace: t.exposeString('workspace', {
       description: 'Absolute path, on the server, of the folder the tools work in.',
     }),
@@ -57,6 +85,15 @@ export const Configuration = builder.objectRef<ConfigurationModel>('Configuratio
   }),
 });
 
+const ModelChoiceInput = builder.inputType('ModelChoiceInput', {
+  description: 'A model and how it is to answer; takes the place of the whole choice there is.',
+  fields: (t) => ({
+    alias: t.string({ required: true, description: 'Alias of the model; see `Query.models`.' }),
+    temperature: t.float({ description: 'From 0 to 2; null: as the model is set up.' }),
+    effort: t.field({ type: Effort, description: 'How hard to think; null: as the model is set up.' }),
+  }),
+});
+
 const ConfigureWorkstreamInput = builder.inputType('ConfigureWorkstreamInput', {
   description: 'What to set.',
   fields: (t) => ({
@@ -64,6 +101,10 @@ const ConfigureWorkstreamInput = builder.inputType('ConfigureWorkstreamInput', {
     workstreamId: t.id({ required: true, description: 'Global id of the workstream.' }),
     title: t.string({ description: 'Name for people, 1 to 200 characters; null: as it is.' }),
     approvalMode: t.field({ type: ApprovalMode, description: 'What to ask about; null: as it is.' }),
+    model: t.field({
+      type: ModelChoiceInput,
+      description: 'The model to go on with, from its next call on; null: as it is.',
+    }),
   }),
 });
 
@@ -90,7 +131,7 @@ builder.mutationField('configureWorkstream', (t) =>
     description:
       'Changes settings of a workstream, also while a turn runs. A title given here stays: the server does not name the ' +
       'workstream any more, also when it is the title there was. A mode counts for calls that are prepared from then on: ' +
-      'what a person is asked already stays a question. Setting the mode that is set changes nothing, also not who set it. ' +
+      'what a person is asked already stays a question. A model counts from its next call on, also in the middle of a turn. Setting the mode that is set changes nothing, also not who set it. ' +
       'Answers when that is safe.',
     args: { input: t.arg({ type: ConfigureWorkstreamInput, required: true, description: 'What to set.' }) },
     resolve: (_root, { input }, { services, viewer }) =>
@@ -100,6 +141,13 @@ builder.mutationField('configureWorkstream', (t) =>
           workstreamId,
           title: input.title ?? null,
           approvalMode: input.approvalMode ?? null,
+          model: input.model
+            ? {
+                alias: input.model.alias,
+                temperature: input.model.temperature ?? null,
+                effort: input.model.effort ?? null,
+              }
+            : null,
         }),
       ),
   }),

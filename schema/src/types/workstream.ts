@@ -13,7 +13,7 @@ import {
 import type { CreateWorkstreamOutcome } from '../services.ts';
 import { ApprovalCycle } from './approval-cycle.ts';
 import { Author } from './author.ts';
-import { ApprovalMode, TitleSource } from './configuration.ts';
+import { ApprovalMode, Effort, TitleSource } from './configuration.ts';
 import { Accepted } from './durability.ts';
 import { Entry, entryNode } from './entries/entry.ts';
 import { enumOf } from './enum.ts';
@@ -286,6 +286,8 @@ const CreateWorkstreamInput = builder.inputType('CreateWorkstreamInput', {
         'Name for people, at most 200 characters; null: "New workstream", until the server names it after the first exchange.',
     }),
     model: t.string({ description: 'Alias of a model of `Query.models`; null: the default one.' }),
+    temperature: t.float({ description: 'From 0 to 2; null: as the model is set up.' }),
+    effort: t.field({ type: Effort, description: 'How hard to think; null: as the model is set up.' }),
     workspace: t.string({
       description:
         'Absolute path, on the server, of an existing folder under one of `Server.workspaceRoots`; null: a folder of its own is made.',
@@ -330,11 +332,17 @@ builder.mutationField('createWorkstream', (t) =>
       'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind. ' +
       'INVALID_INPUT names the field: an unknown model, a folder that is missing or outside of the allowed roots, a title too long.',
     args: { input: t.arg({ type: CreateWorkstreamInput, required: true, description: 'What to make.' }) },
-    resolve: (_root, { input: { key, title, model, workspace, approvalMode } }, { services, viewer }) =>
+    resolve: (
+      _root,
+      { input: { key, title, model, temperature, effort, workspace, approvalMode } },
+      { services, viewer },
+    ) =>
       services.workstreams.create(viewer, {
         key,
         title: title ?? null,
         model: model ?? null,
+        temperature: temperature ?? null,
+        effort: effort ?? null,
         workspace: workspace ?? null,
         approvalMode: approvalMode ?? null,
       }),

@@ -2,7 +2,7 @@
  * Owns: what a step asks of the world, as values; never runs them. An effect that begins something names the batch
  * that must be durable first (`after`, D-2); those that end something are due at once.
  */
-import type { Call, Entry } from 'schema/projection';
+import type { Call, Entry, ModelChoice } from 'schema/projection';
 import type { Stamp } from './inputs.ts';
 
 /** Begins something: may be held back until its explanation is durable, and is dropped if the turn is stopped first. */
@@ -11,7 +11,10 @@ export type Deed =
       readonly type: 'callModel';
       readonly stamp: Stamp;
       readonly messageId: string;
-      readonly alias: string;
+      readonly model: ModelChoice;
+      /** The model to ask in its place, and those not to ask again; null: the first that is fit (D-37). */
+      readonly lane: string | null;
+      readonly givenUp: readonly string[];
       readonly workspace: string;
       readonly conversation: readonly Entry[];
       /** What lies at or below is told first, but for what is superseded; the database has it. 0: nothing does. */
@@ -28,7 +31,7 @@ export type Deed =
       /** Asks for a name, after the first exchange. */
       readonly type: 'suggestTitle';
       readonly stamp: Stamp;
-      readonly alias: string;
+      readonly model: ModelChoice;
       readonly question: string;
       readonly answer: string;
     };

@@ -4,7 +4,7 @@
  *
  * Work that was begun under a claim comes back stamped with it; a stamp that is not current dies in `fence.ts` (D-5).
  */
-import type { ApprovalMode, Author, Entry } from 'schema/projection';
+import type { ApprovalMode, Author, Entry, ModelChoice } from 'schema/projection';
 import type { PreparedCall } from './approvals/prepared.ts';
 import type { ModelOutcome } from './conversation/message.ts';
 import type { ToolResult } from 'schema/projection';
@@ -41,6 +41,8 @@ export type Command =
       readonly type: 'configure';
       readonly title: string | null;
       readonly approvalMode: ApprovalMode | null;
+      /** Counts from the next model call on. */
+      readonly model: ModelChoice | null;
     }
   /** The last word of closing: the turn was stopped, and all is durable (D-23). */
   | { readonly type: 'close' }
@@ -72,6 +74,13 @@ export type World =
       readonly messageId: string;
       readonly text: string;
       readonly reasoning: string;
+    }
+  /** Something on the way to an answer that a person should know: it waits for a slot, another model serves it. */
+  | {
+      readonly type: 'modelNotice';
+      readonly messageId: string;
+      readonly code: string;
+      readonly message: string;
     }
   | { readonly type: 'modelEnded'; readonly messageId: string; readonly outcome: ModelOutcome }
   | {

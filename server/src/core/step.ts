@@ -18,7 +18,7 @@ import { isRecorded, refuse, type Acceptance, type CoreRefusal } from './refusal
 import { isOfTurn, openDraft, patch, perform, record, type StepDraft } from './step-draft.ts';
 import { modelDelta, modelEnded } from './turn/answer.ts';
 import { callsPrepared, toolEnded, toolOutput } from './turn/calls.ts';
-import { backoffOver } from './turn/model-call.ts';
+import { backoffOver, modelNotice } from './turn/model-call.ts';
 import { recover } from './turn/recovery.ts';
 import { orphanEnded, stopOverdue } from './turn/stop.ts';
 import { runCommand } from './workstream/commands.ts';
@@ -100,6 +100,8 @@ function stepWorld(draft: StepDraft, event: World): StepDraft {
   switch (event.type) {
     case 'modelDelta':
       return modelDelta(draft, event.messageId, event);
+    case 'modelNotice':
+      return modelNotice(draft, event.messageId, event.code, event.message);
     case 'modelEnded':
       return modelEnded(draft, event.messageId, event.outcome);
     case 'callsPrepared':

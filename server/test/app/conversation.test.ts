@@ -204,7 +204,7 @@ describe('Going back', () => {
 
 describe('A workstream', () => {
   const configure = (approvalMode: 'ASK' | 'TRUST_ALL' | null, by = ada) =>
-    world.services.workstreams.configure(by, { ...command(), title: null, approvalMode });
+    world.services.workstreams.configure(by, { ...command(), title: null, approvalMode, model: null });
 
   it('is set to a mode, whose word it then is; null leaves it (D-64)', async () => {
     const trusting = { approvalMode: 'TRUST_ALL', approvalModeBy: { id: 'bob', name: 'Bob' } };

@@ -32,6 +32,8 @@ const create = (more: Partial<CreateWorkstream> = {}, by = ada) =>
     key: newKey(),
     title: null,
     model: null,
+    temperature: null,
+    effort: null,
     workspace: null,
     approvalMode: null,
     ...more,

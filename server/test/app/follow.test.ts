@@ -358,7 +358,7 @@ describe('The open texts', () => {
       call.text('more ');
       await world.clock.advance(frameMs);
     }
-    call.fail({ retryable: true });
+    call.fail({ kind: 'OVERLOADED' });
     await until(() => overlayOf().message === null);
     slow.resume();
     await slow.item('StreamReset');

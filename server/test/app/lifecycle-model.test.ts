@@ -248,6 +248,8 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
           key,
           title: move.named ? key : null,
           model: null,
+          temperature: null,
+          effort: null,
           workspace: move.slow ? 'slow' : null,
           approvalMode: null,
         });
@@ -316,7 +318,13 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
       return repeatable(move.do);
     case 'rename':
       return begin('rename', () =>
-        services.workstreams.configure(ada, { key, workstreamId: id, title: key, approvalMode: null }),
+        services.workstreams.configure(ada, {
+          key,
+          workstreamId: id,
+          title: key,
+          approvalMode: null,
+          model: null,
+        }),
       );
     case 'fork': {
       const input = { key, workstreamId: id, revision: null, title: null, workspace: null };

@@ -5,7 +5,7 @@
 import type { WorkstreamStateItem } from 'schema/model';
 import { liveTurn } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ada, attach, bob, createWorld, newKey, settled, until, type World } from './support/world.ts';
+import { ada, attach, bob, createWorld, newKey, plain, settled, until, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -397,12 +397,18 @@ describe('The conversation', () => {
 
 describe('A name', () => {
   const unnamed = async (model: string | null = null): Promise<void> => {
-    const input = { key: newKey(), title: null, model, workspace: null, approvalMode: null };
+    const input = { ...plain, key: newKey(), title: null, model };
     const outcome = await world.services.workstreams.create(ada, input);
     id = outcome.type === 'Accepted' ? outcome.workstreamId : '';
   };
   const configure = (title: string) =>
-    world.services.workstreams.configure(ada, { key: newKey(), workstreamId: id, title, approvalMode: null });
+    world.services.workstreams.configure(ada, {
+      key: newKey(),
+      workstreamId: id,
+      title,
+      approvalMode: null,
+      model: null,
+    });
 
   it('is asked for after the first exchange, without tools, and never overtakes a person’s', async () => {
     await unnamed();

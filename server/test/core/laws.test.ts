@@ -63,7 +63,7 @@ describe('the random lives', () => {
 /** Each of these happens at least five times in 800 lives. */
 const wanted: readonly string[] = [
   ...['USER', 'ASSISTANT', 'TOOL', 'TOOL_STARTED', 'TOOL_SETTLED', 'APPROVAL', 'QUEUE', 'CANCELLATION'],
-  ...['DONE', 'STOPPED', 'MODEL_OVERLOADED', 'MODEL_ABORTED', 'RECOVERY_EXHAUSTED', 'forced', 'feedback'],
+  ...['DONE', 'STOPPED', 'MODEL_REFUSAL', 'MODEL_ABORTED', 'RECOVERY_EXHAUSTED', 'forced', 'feedback'],
   ...['recovery STOP', 'recovery APPROVAL', 'recovery TOOLS', 'recovery MODEL'],
   ...['callModel', 'runTool', 'prepareCalls', 'abortModel', 'abortTool', 'backoff', 'watchStop'],
   ...['KEY_REUSED', 'QUEUE_FULL', 'STALE_TURN', 'APPROVAL_GONE', 'ALREADY_DECIDED', 'ARGUMENTS_CHANGED'].map(

@@ -207,7 +207,7 @@ describe('CLOSED', () => {
 
   it('is opened by a person once, and shows what it showed before (D-23)', () => {
     const w = asking();
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.door(true);
     w.close();
     expect(w.open(bob).entries).toMatchObject([{ kind: 'LIFECYCLE', lifecycle: 'OPEN', by: bob }]);
@@ -409,14 +409,16 @@ describe('a name', () => {
     w.answer({ text: 'hi' });
     expect(w.titles).toEqual([]);
     w.store();
-    expect(w.titles).toMatchObject([{ alias: 'test', question: 'go', answer: 'hi' }]);
+    expect(w.titles).toMatchObject([
+      { model: { alias: 'test', effort: 'NONE' }, question: 'go', answer: 'hi' },
+    ]);
     w.suggest('Greetings');
     expect(w.state.projection.configuration).toMatchObject({ title: 'Greetings', titleSource: 'GENERATED' });
   });
 
   it('is not asked for after a turn that was stopped or failed, but after the first that was not', () => {
     const w = asking();
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.send('again');
     w.store();
     w.stop();
@@ -490,6 +492,7 @@ describe('a name', () => {
       calls: [],
       finish: 'STOP',
       usage: null,
+      alias: 'm',
       model: 'm',
     } as const;
     take({ type: 'world', stamp, event: { type: 'modelEnded', messageId, outcome } }, 's2');

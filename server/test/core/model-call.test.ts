@@ -1,9 +1,11 @@
 /**
  * Owns: asking the model, and asking again (D-37), example by example.
  */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { remedies, type FaultKind } from '../../src/core/models/fault.ts';
 import { all, expectAsked, last, outcome, shows } from './support/telling.ts';
-import { createWorld, type World } from './support/world.ts';
+import { createWorld, declaration, type World } from './support/world.ts';
 
 function asking(): World {
   const w = createWorld();
@@ -42,23 +44,26 @@ describe('a retry', () => {
     }
     w.fail({ message: 'Still busy.' });
     expect(waits(w)).toEqual([1_000, 2_000, 4_000]);
+    // The first fault is the one that is told (D-37).
     expect(outcome(w)).toMatchObject({
       type: 'FAILED',
       reason: 'MODEL_OVERLOADED',
-      message: 'Still busy.',
+      message: 'The endpoint is busy.',
     });
     expect(shows(w)).toBe('ERROR');
   });
 
-  it.each([
-    [30_000, 30_000],
-    [60_000, 60_000],
-    [3_600_000, 60_000],
-    [0, 0],
-  ])('honours a Retry-After of %i ms as %i ms: at most 60 s (D-37)', (asked, waited) => {
+  it.each([30_000, 60_000, 0])('honours a Retry-After of %i ms (D-37, A37)', (asked) => {
     const w = asking();
     w.fail({ retryAfterMs: asked });
-    expect(waits(w)).toEqual([waited]);
+    expect(waits(w)).toEqual([asked]);
+  });
+
+  it('does not come when it would have to wait for more than 60 s (D-37, A37)', () => {
+    const w = asking();
+    w.fail({ retryAfterMs: 60_001, message: 'Try again in 55 hours.' });
+    expect(waits(w)).toEqual([]);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', message: 'Try again in 55 hours.' });
   });
 
   it('says so to people, with the reason and which attempt comes', () => {
@@ -77,13 +82,13 @@ describe('a retry', () => {
     const w = asking();
     const first = w.modelCalls[0]!.messageId;
     w.piece('half an ans');
-    const failed = w.fail({ message: 'Cut off.' });
-    expect(failed.items[0]).toEqual({ type: 'StreamReset', messageId: first, reason: 'Cut off.' });
-    expect(w.follower.overlay.message).toBeNull();
+    w.fail({ accepted: true, kind: 'MALFORMED', message: 'Cut off.' });
+    expect(w.follower.overlay.message).toMatchObject({ id: first, text: 'half an ans' });
     w.waitOver();
     const second = w.modelCalls[0]!.messageId;
     expect(second).not.toBe(first);
-    w.piece('the answer');
+    const said = w.piece('the answer');
+    expect(said.items[0]).toEqual({ type: 'StreamReset', messageId: first, reason: 'Cut off.' });
     expect(w.follower.overlay.message).toMatchObject({ id: second, text: 'the answer' });
     w.answer({ text: 'the answer' });
     expect(all(w, 'ASSISTANT').map((e) => [e.id, e.text])).toEqual([[second, 'the answer']]);
@@ -115,12 +120,196 @@ describe('a retry', () => {
   });
 });
 
+/** Fails until the core asks no more; the waits between. */
+function failing(w: World, fault: Parameters<World['fail']>[0]): readonly number[] {
+  for (let n = 0; w.modelCalls.length > 0; n += 1) {
+    if (n > 100) throw new Error('it is asked again and again');
+    w.fail(fault);
+    if (w.backoffs.length > 0) w.waitOver();
+    w.store();
+  }
+  return waits(w);
+}
+
+describe('an answer that broke off after it was accepted', () => {
+  const broken = { accepted: true, kind: 'MALFORMED' } as const;
+
+  it('is asked for anew twice, at the same model, and then given up with the first reason (D-37)', () => {
+    const w = asking();
+    expect(failing(w, { ...broken, othersLeft: true })).toEqual([1_000, 2_000]);
+    expect(outcome(w)).toMatchObject({ reason: 'MODEL_MALFORMED' });
+    expect(w.effects.flatMap((e) => (e.type === 'callModel' ? [e.lane] : []))).toEqual([
+      null,
+      'test',
+      'test',
+    ]);
+  });
+
+  it('that is shown stays until another one takes its place, and is kept when none does (A28)', () => {
+    const w = asking();
+    const first = w.modelCalls[0]!.messageId;
+    w.piece('half');
+    failing(w, broken);
+    expect(last(w, 'CANCELLATION')).toMatchObject({ id: first, text: 'half', reason: 'FAILED' });
+  });
+
+  it('is kept when the turn is stopped while it waits to be asked for anew (D-65)', () => {
+    const w = asking();
+    w.piece('half');
+    w.fail(broken);
+    w.stop();
+    expect(last(w, 'CANCELLATION')).toMatchObject({ text: 'half', reason: 'STOPPED' });
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED' });
+  });
+
+  it('is voided by an answer that comes whole', () => {
+    const w = asking();
+    const first = w.modelCalls[0]!.messageId;
+    w.piece('half');
+    w.fail(broken);
+    w.waitOver();
+    expect(w.answer({ text: 'all of it' }).items[0]).toMatchObject({ type: 'StreamReset', messageId: first });
+    expect(all(w, 'CANCELLATION')).toEqual([]);
+    expect(w.follower.overlay.message).toBeNull();
+  });
+
+  it('gets the four attempts of a new question', () => {
+    const w = asking();
+    w.fail(broken);
+    w.waitOver();
+    for (let n = 0; n < 3; n += 1) {
+      w.fail();
+      w.waitOver();
+    }
+    w.fail();
+    expect(waits(w)).toEqual([1_000, 1_000, 2_000, 4_000]);
+    expect(outcome(w)).toMatchObject({ reason: 'MODEL_MALFORMED' });
+  });
+});
+
+describe('a model that fails', () => {
+  it('for good gives its place to the next one at once, and is not asked again (D-37)', () => {
+    const w = asking();
+    const { items } = w.fail({ kind: 'AUTHENTICATION', othersLeft: true, message: 'The key was refused.' });
+    expect(items).toMatchObject([
+      { code: 'MODEL_FALLBACK', message: 'The key was refused. Asking another model.' },
+    ]);
+    expect(w.modelCalls).toMatchObject([{ lane: null, givenUp: ['test'], model: { alias: 'test' } }]);
+    w.answer({ text: 'hi', alias: 'other' });
+    expect(last(w, 'ASSISTANT')).toMatchObject({ text: 'hi', alias: 'other' });
+  });
+
+  it('for now gives its place to the next one after four attempts, and the first reason is told (D-37)', () => {
+    const w = asking();
+    for (let n = 0; n < 3; n += 1) {
+      w.fail({ othersLeft: true, message: 'Busy.' });
+      w.waitOver();
+    }
+    w.fail({ othersLeft: true });
+    expect(w.modelCalls).toMatchObject([{ lane: null, givenUp: ['test'] }]);
+    w.fail({ kind: 'AUTHENTICATION', alias: 'other', message: 'No.' });
+    expect(outcome(w)).toMatchObject({
+      reason: 'MODEL_OVERLOADED',
+      message: 'Busy. Its fallbacks did not answer either: "other".',
+    });
+  });
+
+  it.each(['REFUSAL', 'CONTENT_FILTER', 'BAD_REQUEST', 'CONTEXT_OVERFLOW'] as const)(
+    'with %s is not asked again, nor is another',
+    (kind) => {
+      const w = asking();
+      w.fail({ kind, othersLeft: true });
+      expect(w.modelCalls).toEqual([]);
+      expect(outcome(w)).toMatchObject({ reason: `MODEL_${kind}` });
+    },
+  );
+
+  it('is asked anew for the next question of the turn', () => {
+    const w = asking();
+    w.fail({ kind: 'AUTHENTICATION', othersLeft: true });
+    w.answer({ calls: [declaration('read_file')] });
+    w.prepare('read');
+    w.store();
+    w.end(w.running[0]!.call.callId);
+    w.store();
+    expect(w.modelCalls).toMatchObject([{ lane: null, givenUp: [] }]);
+  });
+
+  it.each(Object.keys(remedies) as FaultKind[])(
+    'always with %s is asked a bounded number of times',
+    (kind) => {
+      fc.assert(
+        fc.property(fc.array(fc.tuple(fc.boolean(), fc.boolean()), { maxLength: 60 }), (faults) => {
+          const w = asking();
+          for (const [accepted, others] of [
+            ...faults,
+            ...Array<[boolean, boolean]>(60).fill([true, false]),
+          ]) {
+            if (w.modelCalls.length === 0) break;
+            // Three models at most.
+            const givenUp = w.modelCalls[0]!.givenUp.length;
+            w.fail({ kind, accepted, alias: `m${givenUp}`, othersLeft: others && givenUp < 2 });
+            if (w.backoffs.length > 0) w.waitOver();
+            w.store();
+          }
+          expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: `MODEL_${kind}` });
+          expect(w.effects.filter((e) => e.type === 'callModel').length).toBeLessThanOrEqual(3 * 4 * 3);
+        }),
+        { numRuns: 50 },
+      );
+    },
+  );
+});
+
+describe('a model that is chosen', () => {
+  const choice = { alias: 'other', temperature: 0.2, effort: 'HIGH' } as const;
+
+  it('in the middle of a turn counts from its next call on, as a whole', () => {
+    const w = asking();
+    expect(w.choose(choice).reply).toMatchObject({ type: 'accepted' });
+    w.answer({ calls: [declaration('read_file')] });
+    w.prepare('read');
+    w.store();
+    w.end(w.running[0]!.call.callId);
+    w.store();
+    expect(w.modelCalls).toMatchObject([{ model: choice }]);
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    const { configuration } = w.state.projection;
+    expect(configuration).toMatchObject({ model: 'other' });
+    expect(configuration).not.toHaveProperty('temperature');
+    expect(configuration).not.toHaveProperty('effort');
+  });
+
+  it('again as it is changes nothing (D-11)', () => {
+    const w = asking();
+    w.choose(choice);
+    w.store();
+    const { revision } = w.state.projection;
+    w.choose(choice);
+    expect(w.state.projection.revision).toBe(revision);
+  });
+});
+
+describe('what happens on the way to an answer', () => {
+  it('is told while the answer is waited for, and not of an earlier attempt', () => {
+    const w = asking();
+    const { stamp, messageId } = w.modelCalls[0]!;
+    const waiting = { type: 'modelNotice', messageId, code: 'MODEL_WAITING', message: 'Waiting.' } as const;
+    expect(w.tell(stamp, waiting).items).toEqual([
+      { type: 'Notice', level: 'INFO', code: 'MODEL_WAITING', message: 'Waiting.' },
+    ]);
+    w.fail();
+    w.waitOver();
+    expect(w.tell(stamp, waiting).items).toEqual([]);
+  });
+});
+
 describe('a failure that cannot be retried', () => {
   it('ends the turn at once, says why, and keeps the partial text (I35)', () => {
     const w = asking();
     const { messageId } = w.modelCalls[0]!;
     w.piece('half');
-    w.fail({ kind: 'AUTHENTICATION', retryable: false, message: 'The key was refused.' });
+    w.fail({ kind: 'AUTHENTICATION', message: 'The key was refused.' });
     expect(outcome(w)).toMatchObject({
       type: 'FAILED',
       reason: 'MODEL_AUTHENTICATION',
@@ -132,13 +321,13 @@ describe('a failure that cannot be retried', () => {
 
   it('that was never an answer leaves no text', () => {
     const w = asking();
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(all(w, 'CANCELLATION')).toEqual([]);
   });
 
   it('is not the end of the workstream: the next message goes on with all that was said', () => {
     const w = asking();
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.send('again');
     w.store();
     expectAsked(w, 'hello', 'again');

@@ -99,7 +99,7 @@ describe('a message sent while busy', () => {
   it('is taken also when twenty are held: they go first, and it goes with them (broke: it was refused for good)', () => {
     const w = busy();
     for (let i = 0; i < 20; i += 1) w.send(`waiting ${i}`);
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(w.send('the next').reply).toMatchObject({ acceptance: { disposition: 'STARTED' } });
     expect(queued(w)).toEqual([]);
     expect(said(w).at(-1)).toMatch(/^waiting 0\n\n[^]*waiting 19\n\nthe next$/);
@@ -119,7 +119,7 @@ describe('the queue', () => {
         w.endModel({ type: 'aborted' });
       },
     ],
-    ['a failure', (w) => w.fail({ retryable: false })],
+    ['a failure', (w) => w.fail({ kind: 'BAD_REQUEST' })],
   ])('is held after %s, and says so', (_, end) => {
     const w = busy();
     w.send('second');
@@ -131,7 +131,7 @@ describe('the queue', () => {
   it('that is held goes on with resumeQueue, in a turn of its author', () => {
     const w = busy();
     w.send('second', bob);
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(shows(w)).toBe('ERROR');
     const resumed = w.resumeQueue();
     expect(resumed.reply).toMatchObject({ acceptance: { turnId: w.state.projection.turn?.id } });
@@ -144,7 +144,7 @@ describe('the queue', () => {
   it('that is held is drained first by the next message, together with it if it is of the same author', () => {
     const w = busy();
     w.send('second');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(w.send('third').reply).toMatchObject({ acceptance: { disposition: 'STARTED' } });
     expect(said(w)).toEqual(['first', 'second\n\nthird']);
   });
@@ -152,7 +152,7 @@ describe('the queue', () => {
   it('that is held is drained first by a message of another author, which waits for its own turn', () => {
     const w = busy();
     w.send('second');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(w.send('third', bob).reply).toMatchObject({ acceptance: { disposition: 'QUEUED' } });
     expect(said(w)).toEqual(['first', 'second']);
     expect(queued(w)).toEqual(['third']);

@@ -73,7 +73,7 @@ describe('a rewind', () => {
     const w = createWorld();
     w.send('first');
     w.store();
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(shows(w)).toBe('ERROR');
     w.rewind(idOf(w, 'first'));
     expect(shows(w)).toBe('IDLE');
@@ -118,7 +118,7 @@ describe('a rewind', () => {
     w.send('first');
     w.store();
     w.send('second');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.rewind(idOf(w, 'first'));
     expect(w.state.projection.queue).toMatchObject({ held: true, items: [{ text: 'second' }] });
     w.resumeQueue();
@@ -219,7 +219,7 @@ describe('a message that is edited and sent again', () => {
     w.send('first');
     w.store();
     w.send('second');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.resend(idOf(w, 'first'), 'rather');
     w.store();
     w.answer({ text: 'hi' });
@@ -274,7 +274,7 @@ describe('a retry', () => {
     w.send('first');
     w.store();
     w.piece('half');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.retry('LAST_RESULT');
     w.store();
     expectAsked(w, 'first');

@@ -104,7 +104,7 @@ describe('a steer', () => {
   });
 
   it.each<[string, (w: World) => unknown]>([
-    ['fails', (w) => w.fail({ retryable: false })],
+    ['fails', (w) => w.fail({ kind: 'BAD_REQUEST' })],
     [
       'is stopped',
       (w) => {
@@ -194,7 +194,7 @@ describe('a message that does not want to wait', () => {
   it('is refused when messages of another author are held and come first', () => {
     const w = busy();
     w.send('from bob', bob);
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(w.send('now', ann, 'REJECT').reply).toMatchObject({
       refusal: { code: 'BUSY', currentTurnId: null },
     });
@@ -205,7 +205,7 @@ describe('a message that does not want to wait', () => {
   it('starts a turn otherwise, with what is held of its author', () => {
     const w = busy();
     w.send('second');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     expect(w.send('now', ann, 'REJECT').reply).toMatchObject({ acceptance: { disposition: 'STARTED' } });
     expect(said(w)).toEqual(['first', 'second\n\nnow']);
   });
@@ -276,7 +276,7 @@ describe('a message that waits', () => {
     const w = busy();
     w.send('second');
     w.send('third');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.withdraw(idOf(w, 'second'));
     expect(w.state.projection.queue).toMatchObject({ held: true, items: [{ text: 'third' }] });
     w.withdraw(idOf(w, 'third'));
@@ -289,7 +289,7 @@ describe('a queue that is held', () => {
   function retrying(): World {
     const w = busy();
     w.send('second');
-    w.fail({ retryable: false });
+    w.fail({ kind: 'BAD_REQUEST' });
     w.retry();
     w.store();
     return w;

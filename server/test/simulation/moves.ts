@@ -62,6 +62,7 @@ const answerOf = (call: ModelCall, finish: Finish = 'STOP'): ModelOutcome => ({
   calls: [],
   finish,
   usage: null,
+  alias: 'test',
   model: 'test',
 });
 
@@ -83,6 +84,7 @@ function callTools(world: World, n: number): void {
     calls,
     finish,
     usage: null,
+    alias: 'test',
     model: 'test',
   });
 }
@@ -223,9 +225,11 @@ export const kinds = {
     play(world, n) {
       openCall(world)?.end({
         type: 'failed',
-        kind: 'OVERLOADED',
+        kind: n % 3 > 0 ? 'OVERLOADED' : 'BAD_REQUEST',
+        alias: 'test',
+        accepted: n % 5 > 2,
+        othersLeft: n % 7 > 4,
         message: 'The endpoint is busy.',
-        retryable: n % 3 > 0,
         retryAfterMs: n % 4 === 0 ? 3_000 : null,
       });
     },

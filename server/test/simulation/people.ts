@@ -176,7 +176,13 @@ export function createPeople(deps: {
       case 'retry':
         return services.turns.retry(by, { key, workstreamId, ...fields(input) });
       case 'configure':
-        return services.workstreams.configure(by, { key, workstreamId, title: null, ...fields(input) });
+        return services.workstreams.configure(by, {
+          key,
+          workstreamId,
+          title: null,
+          model: null,
+          ...fields(input),
+        });
       case 'resumeQueue':
         return services.messages.resumeQueue(by, { key, workstreamId });
       case 'decide':
@@ -186,6 +192,8 @@ export function createPeople(deps: {
           key,
           title: key,
           model: null,
+          temperature: null,
+          effort: null,
           workspace: null,
           approvalMode: null,
         });

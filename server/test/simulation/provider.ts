@@ -10,6 +10,7 @@ import type { Model, ModelDelta, ModelMessage, ModelOutcome } from '../../src/po
 import type { Access, PreparedCall, ToolCall, Tools } from '../../src/ports/tools.ts';
 import type { EffectLaws } from './effect-laws.ts';
 import { wordOf } from './journal-laws.ts';
+import { modelInfo } from '../support/fake-model.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 import type { Trap } from './trap.ts';
 
@@ -86,7 +87,7 @@ export function createProvider(deps: {
     },
 
     model: (process, actor) => ({
-      list: () => [{ alias: 'test', description: 'scripted', demo: false, isDefault: true }],
+      list: () => [{ ...modelInfo, isDefault: true }],
       call(request, signal, onDelta) {
         if (!process.alive || trap.springs(process, 'model', 'before')) return never();
         const workstreamId = workspaceIn(textOf(request.messages[0]));

@@ -81,6 +81,7 @@ async function everythingEnds(world: World): Promise<boolean> {
           calls: [],
           finish: 'STOP',
           usage: null,
+          alias: 'test',
           model: 'test',
         });
     for (const run of world.provider.runs)
@@ -151,6 +152,7 @@ async function everybodyAgrees(world: World): Promise<void> {
           calls: [],
           finish: 'STOP',
           usage: null,
+          alias: 'test',
           model: 'test',
         });
     await pass(world, 1_000);

@@ -2,6 +2,7 @@
  * Owns: a model whose calls a test answers by hand, piece by piece, in any order. Never answers by itself, except to
  * an abort.
  */
+import type { ModelModel } from 'schema/model';
 import type { Model, ModelAnswer, ModelFault, ModelOutcome, ModelRequest } from '../../src/ports/model.ts';
 
 export interface FakeCall {
@@ -26,6 +27,28 @@ export interface FakeModel extends Model {
   ignoreAborts(): void;
 }
 
+/** A model of which nothing special is known. */
+export const modelInfo: ModelModel = {
+  alias: 'test',
+  description: 'scripted by the test',
+  demo: false,
+  isDefault: false,
+  health: 'UNKNOWN',
+  problem: null,
+  window: null,
+  maxOutput: null,
+  concurrency: null,
+  inUse: 0,
+  waiting: 0,
+  fallbacks: [],
+  temperature: null,
+  effort: null,
+  efforts: [],
+  vision: false,
+  reasoning: false,
+  price: null,
+};
+
 export function createFakeModel(): FakeModel {
   const calls: FakeCall[] = [];
   let stubborn = false;
@@ -33,10 +56,10 @@ export function createFakeModel(): FakeModel {
     calls,
     ignoreAborts: () => void (stubborn = true),
     list: () => [
-      { alias: 'test', description: 'scripted by the test', demo: false, isDefault: true },
-      { alias: 'other', description: 'another', demo: true, isDefault: false },
+      { ...modelInfo, alias: 'test', description: 'scripted by the test', isDefault: true },
+      { ...modelInfo, alias: 'other', description: 'another', demo: true },
     ],
-    call: (request, signal, onDelta) =>
+    call: (request, signal, onEvent) =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => {
           if (!stubborn) resolve({ type: 'aborted' });
@@ -47,9 +70,9 @@ export function createFakeModel(): FakeModel {
           signal,
           text(text) {
             said += text;
-            onDelta({ type: 'text', text });
+            onEvent({ type: 'text', text });
           },
-          reasoning: (text) => onDelta({ type: 'reasoning', text }),
+          reasoning: (text) => onEvent({ type: 'reasoning', text }),
           answer: (answer = {}) =>
             resolve({
               type: 'answered',
@@ -58,6 +81,7 @@ export function createFakeModel(): FakeModel {
               calls: [],
               finish: 'STOP',
               usage: null,
+              alias: request.lane ?? request.model.alias,
               model: 'test',
               ...answer,
             }),
@@ -70,8 +94,10 @@ export function createFakeModel(): FakeModel {
             resolve({
               type: 'failed',
               kind: 'OTHER',
+              alias: request.lane ?? request.model.alias,
+              accepted: false,
+              othersLeft: false,
               message: 'The endpoint refused.',
-              retryable: false,
               retryAfterMs: null,
               ...fault,
             }),

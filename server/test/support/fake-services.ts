@@ -13,6 +13,7 @@ import {
 import type { FeedEvent, TokenModel, Viewer, WorkstreamModel, WorkstreamSummaryModel } from 'schema/model';
 import type { Access, Services } from 'schema/services';
 import type { WorkstreamNotFound } from 'schema/outcome';
+import { modelInfo } from './fake-model.ts';
 
 export interface FakeWorkstream {
   readonly id: string;
@@ -390,7 +391,7 @@ export function createFakeServices() {
         }),
     },
     models: {
-      list: () => [{ alias: 'demo', description: 'built in', demo: true, isDefault: true }],
+      list: () => [{ ...modelInfo, alias: 'demo', description: 'built in', demo: true, isDefault: true }],
     },
     tools: { list: () => [{ name: 'shell', description: 'Runs a command.', asks: true }] },
     server: {

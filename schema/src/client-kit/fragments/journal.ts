@@ -33,6 +33,7 @@ export const entryFields = graphql(
         reasoning
         finish
         model
+        alias
         discarded
         calls {
           ...CallFields
@@ -40,6 +41,8 @@ export const entryFields = graphql(
         usage {
           inputTokens
           outputTokens
+          cachedInputTokens
+          reasoningTokens
         }
       }
       ... on ToolEntry {

@@ -102,6 +102,8 @@ export const configurationFields = graphql(
       title
       titleSource
       model
+      temperature
+      effort
       workspace
       approvalMode
       approvalModeBy {

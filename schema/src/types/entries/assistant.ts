@@ -22,6 +22,16 @@ const Usage = builder.objectRef<UsageModel>('Usage').implement({
   fields: (t) => ({
     inputTokens: t.exposeInt('inputTokens', { description: 'Tokens read.' }),
     outputTokens: t.exposeInt('outputTokens', { description: 'Tokens written, reasoning included.' }),
+    cachedInputTokens: t.int({
+      nullable: true,
+      description: 'Of the tokens read: from the provider’s cache; null when it does not say.',
+      resolve: (u) => u.cachedInputTokens ?? null,
+    }),
+    reasoningTokens: t.int({
+      nullable: true,
+      description: 'Of the tokens written: thinking; null when the provider does not say.',
+      resolve: (u) => u.reasoningTokens ?? null,
+    }),
   }),
 });
 
@@ -41,7 +51,16 @@ export const AssistantEntry = entryRef('ASSISTANT').implement({
       resolve: (e) => e.entry.calls,
     }),
     finish: t.field({ type: Finish, description: 'Why it stopped writing.', resolve: (e) => e.entry.finish }),
-    model: t.string({ description: 'Alias of the model that wrote it.', resolve: (e) => e.entry.model }),
+    model: t.string({
+      description: 'The model that wrote it, as its provider named it.',
+      resolve: (e) => e.entry.model,
+    }),
+    alias: t.string({
+      nullable: true,
+      description:
+        'Alias of that model: the one the workstream is set to, or one of its fallbacks. Null in entries of earlier builds.',
+      resolve: (e) => e.entry.alias ?? null,
+    }),
     usage: t.field({
       type: Usage,
       nullable: true,

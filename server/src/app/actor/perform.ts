@@ -12,7 +12,7 @@ import type { Stamp, World } from '../../core/inputs.ts';
 import type { Entry } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Model, ModelMessage, ModelOutcome } from '../../ports/model.ts';
+import type { FaultKind, Model, ModelFault, ModelMessage, ModelOutcome } from '../../ports/model.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { createFrame } from './frame.ts';
@@ -50,8 +50,23 @@ const titleRequest = (question: string, answer: string): readonly ModelMessage[]
   },
 ];
 
+/** A model call that failed before any endpoint was asked. */
+const faultHere = (
+  { model, lane }: Extract<Deed, { type: 'callModel' }>,
+  kind: FaultKind,
+  message: string,
+): ModelFault => ({
+  type: 'failed',
+  kind,
+  alias: lane ?? model.alias,
+  accepted: false,
+  othersLeft: false,
+  message,
+  retryAfterMs: null,
+});
+
 export function createPerformer(deps: PerformerDeps): Performer {
-  const { model, tools, clock, post } = deps;
+  const { workstreamId, model, tools, clock, post } = deps;
   const aborts = new Map<string, AbortController>();
   const underway = new Set<Promise<void>>();
   const timers = new Set<() => void>();
@@ -83,37 +98,40 @@ export function createPerformer(deps: PerformerDeps): Performer {
     begin(
       messageId,
       async (signal) => {
-        const older = await olderThan(deed.conversationFrom, signal);
+        const older = await olderThan(deed, signal);
         if ('type' in older) return ended(older);
         const text = createFrame(clock, ['text', 'reasoning'], (piece) =>
           post(stamp, { type: 'modelDelta', messageId, ...piece }),
         );
         const outcome = await model.call(
           {
-            workstreamId: deps.workstreamId,
-            alias: deed.alias,
+            workstreamId,
+            model: deed.model,
+            lane: deed.lane,
+            givenUp: deed.givenUp,
             messages: lower(systemPrompt(deed.workspace), [...older, ...deed.conversation]),
             tools: tools.definitions,
           },
           signal,
-          (delta) => text.add(delta.type, delta.text),
+          (event) => {
+            if (event.type !== 'notice') return text.add(event.type, event.text);
+            const { code, message: sentence } = event;
+            post(stamp, { type: 'modelNotice', messageId, code, message: sentence });
+          },
         );
         text.flush();
         ended(outcome);
       },
-      (message) =>
-        ended({
-          type: 'failed',
-          kind: 'OTHER',
-          message: `The model call broke: ${message}.`,
-          retryable: false,
-          retryAfterMs: null,
-        }),
+      (message) => ended(faultHere(deed, 'OTHER', `The model call broke: ${message}.`)),
     );
   }
 
   /** What the model is told first, from the database; or why it cannot be asked: never with less than all (D-59). */
-  async function olderThan(from: number, signal: AbortSignal): Promise<readonly Entry[] | ModelOutcome> {
+  async function olderThan(
+    deed: Extract<Deed, { type: 'callModel' }>,
+    signal: AbortSignal,
+  ): Promise<readonly Entry[] | ModelOutcome> {
+    const { conversationFrom: from } = deed;
     if (from === 0) return [];
     let leave = (): void => undefined;
     const aborted = new Promise<null>((resolve) => {
@@ -126,13 +144,11 @@ export function createPerformer(deps: PerformerDeps): Performer {
       return entries.filter((entry) => entry.revision <= from);
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
-      return {
-        type: 'failed',
-        kind: 'OTHER',
-        message: 'The database does not answer, so the conversation so far could not be read for the model.',
-        retryable: true,
-        retryAfterMs: null,
-      };
+      return faultHere(
+        deed,
+        'UNPREPARED',
+        'The database does not answer, so the conversation so far could not be read for the model.',
+      );
     } finally {
       signal.removeEventListener('abort', leave);
     }
@@ -140,11 +156,11 @@ export function createPerformer(deps: PerformerDeps): Performer {
 
   /** In the background: nothing waits for it, and without a name nothing is wrong. */
   function suggestTitle(deed: Extract<Deed, { type: 'suggestTitle' }>): void {
-    const { stamp, alias, question, answer } = deed;
+    const { stamp, model: choice, question, answer } = deed;
     const suggested = (title: string | null): void =>
       post(stamp, { type: 'titleSuggested', title, question });
     // The demo has no idea what anything is about.
-    if (model.list().find((known) => known.alias === alias)?.demo !== false) return suggested(null);
+    if (model.list().find((known) => known.alias === choice.alias)?.demo !== false) return suggested(null);
     const id = 'title';
     begin(
       id,
@@ -152,7 +168,11 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const cancel = clock.after(titleTermMs, () => aborts.get(id)?.abort());
         const messages = titleRequest(question, answer);
         const outcome = await model
-          .call({ workstreamId: deps.workstreamId, alias, messages, tools: [] }, signal, () => undefined)
+          .call(
+            { workstreamId, model: choice, lane: null, givenUp: [], messages, tools: [] },
+            signal,
+            () => undefined,
+          )
           .finally(cancel);
         suggested(outcome.type === 'answered' && outcome.text.trim() !== '' ? outcome.text : null);
       },

@@ -30,7 +30,9 @@ import type {
 import type { Command } from '../../core/inputs.ts';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/model.ts';
 import { refusalView } from '../views/refusals.ts';
+import { chooseModel } from './model-choice.ts';
 import { runCommand, type CommandDeps, type CommandOutcome } from './command.ts';
 
 /** Longest message, bytes of UTF-8. */
@@ -92,16 +94,18 @@ export const retryTurn = (deps: CommandDeps, by: Viewer, input: RetryTurn): Prom
   answer(deps, by, input, { type: 'retry', turnId: input.turnId, from: input.from });
 
 export const configureWorkstream = (
-  deps: CommandDeps,
+  deps: CommandDeps & { readonly model: Model },
   by: Viewer,
   input: ConfigureWorkstream,
 ): Promise<ConfigureWorkstreamOutcome> => {
-  const { approvalMode } = input;
+  const { approvalMode, model } = input;
   const title = input.title === null ? null : input.title.trim();
   const problem = title === null ? null : titleProblem(title);
+  const chosen = model === null ? null : chooseModel(deps.model, model);
+  if (chosen && chosen.type !== 'chosen') return Promise.resolve(chosen);
   return problem !== null
     ? Promise.resolve(invalid('title', problem))
-    : answer(deps, by, input, { type: 'configure', title, approvalMode });
+    : answer(deps, by, input, { type: 'configure', title, approvalMode, model: chosen?.choice ?? null });
 };
 
 /** What is wrong with the name of a workstream, or null. */

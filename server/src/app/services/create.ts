@@ -13,7 +13,7 @@ import {
   type Entry,
   type EntryBody,
 } from 'schema/projection';
-import { quote } from '../../core/kit/quote.ts';
+import { withChoice } from '../../core/conversation/choice.ts';
 import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -29,6 +29,7 @@ import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { inputHash } from './command.ts';
 import { invalid, titleProblem } from './commands.ts';
+import { chooseModel } from './model-choice.ts';
 
 export interface CreateDeps {
   readonly reservations: Reservations;
@@ -53,11 +54,12 @@ export async function createWorkstream(
   input: CreateWorkstream,
 ): Promise<CreateWorkstreamOutcome> {
   const title = input.title === null || isBlank(input.title) ? null : input.title.trim();
-  const model = chooseModel(deps.model, input.model);
+  const { temperature, effort } = input;
+  const model = chooseModel(deps.model, { alias: input.model, temperature, effort });
   const problem = title === null ? null : titleProblem(title);
   return bringIntoBeing<never>(deps, by, 'create', input, async (id) => {
     if (problem !== null) return invalid('title', problem);
-    if (model.type === 'unknown') return invalid('model', model.problem);
+    if (model.type !== 'chosen') return model;
     const workspace = await deps.workspaces.choose(id, input.workspace);
     if (workspace.type === 'refused') return invalid('workspace', workspace.problem);
     return {
@@ -66,14 +68,17 @@ export async function createWorkstream(
         { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: author(by) },
         {
           kind: 'CONFIGURATION',
-          configuration: {
-            title: title ?? 'New workstream',
-            titleSource: title === null ? 'DEFAULT' : 'PERSON',
-            model: model.alias,
-            workspace: workspace.path,
-            approvalMode: input.approvalMode ?? 'ASK',
-            approvalModeBy: author(by),
-          },
+          configuration: withChoice(
+            {
+              title: title ?? 'New workstream',
+              titleSource: title === null ? 'DEFAULT' : 'PERSON',
+              model: '',
+              workspace: workspace.path,
+              approvalMode: input.approvalMode ?? 'ASK',
+              approvalModeBy: author(by),
+            },
+            model.choice,
+          ),
         },
       ],
     };
@@ -197,20 +202,4 @@ function firstBatch(
     state: stateOf(projection),
     receipts: [{ ...key, outcome: { workstreamId: who.id } }],
   };
-}
-
-function chooseModel(
-  model: Model,
-  asked: string | null,
-):
-  | { readonly type: 'chosen'; readonly alias: string }
-  | { readonly type: 'unknown'; readonly problem: string } {
-  const all = model.list();
-  const chosen = all.find((m) => (asked === null ? m.isDefault : m.alias === asked));
-  return chosen
-    ? { type: 'chosen', alias: chosen.alias }
-    : {
-        type: 'unknown',
-        problem: `There is no model named ${quote(asked ?? '(default)')}. Choose one of: ${all.map((m) => m.alias).join(', ')}.`,
-      };
 }

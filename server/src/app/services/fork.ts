@@ -12,6 +12,7 @@ import {
   applyEntry,
   emptyProjection,
   isBlank,
+  type Configuration,
   type Entry,
   type EntryBody,
   type EntryOf,
@@ -19,6 +20,7 @@ import {
 } from 'schema/projection';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
+import type { Model } from '../../ports/model.ts';
 import { refusalView } from '../views/refusals.ts';
 import { invalid, titleProblem } from './commands.ts';
 import { author, bringIntoBeing, type CreateDeps, type Prepared } from './create.ts';
@@ -60,8 +62,6 @@ async function prepareFork(
   const copied = await conversationAt(deps, source, revision);
   // What was read is whole only if it was still there afterwards: entries are never changed, but deleted with the rest.
   if ((await deps.catalog.get(source.id))?.incarnation !== source.incarnation) return notFound;
-  const models = deps.model.list();
-  const model = models.find((m) => m.alias === configuration.model) ?? models.find((m) => m.isDefault);
   return {
     type: 'prepared',
     bodies: [
@@ -71,7 +71,7 @@ async function prepareFork(
         configuration: {
           title: title ?? `Fork of ${configuration.title}`.slice(0, maxTitle),
           titleSource: title === null ? 'GENERATED' : 'PERSON',
-          model: model?.alias ?? configuration.model,
+          ...modelOf(configuration, deps.model),
           workspace,
           // Trust was given to the source, by somebody who may be another.
           approvalMode: 'ASK',
@@ -126,3 +126,18 @@ function withOwnIds(told: readonly Entry[], seed: string): Prepared['bodies'] {
 }
 
 const notFound = refusalView<'WORKSTREAM_NOT_FOUND'>({ type: 'Rejected', code: 'WORKSTREAM_NOT_FOUND' });
+
+/** The choice of the source, or the default model when that alias is gone. */
+function modelOf(
+  configuration: Configuration,
+  model: Model,
+): Pick<Configuration, 'model' | 'temperature' | 'effort'> {
+  const models = model.list();
+  const known = models.find((m) => m.alias === configuration.model) ?? models.find((m) => m.isDefault);
+  const { temperature, effort } = configuration;
+  return {
+    model: known?.alias ?? configuration.model,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(effort === undefined ? {} : { effort }),
+  };
+}

@@ -21,7 +21,13 @@ export function lower(system: string, conversation: readonly Entry[]): readonly 
       case 'ASSISTANT':
         // An answer with neither text nor calls has nothing to say, and many endpoints refuse it.
         if (entry.text !== '' || entry.calls.length > 0 || entry.discarded.length > 0)
-          messages.push({ role: 'assistant', text: textOf(entry), calls: entry.calls });
+          messages.push({
+            role: 'assistant',
+            text: textOf(entry),
+            calls: entry.calls,
+            ...(entry.reasoning === '' ? {} : { reasoning: entry.reasoning }),
+            ...(entry.native && { native: entry.native }),
+          });
         break;
       case 'CANCELLATION':
         messages.push({

@@ -2,7 +2,8 @@
  * Owns: the words between the journal and a model: canonical messages, tool definitions, how a call ended.
  * Does not own: any provider's wire (adapters), or which entries become messages (`lower.ts`).
  */
-import type { Call, Finish, Usage } from 'schema/projection';
+import type { Call, Finish, Native, Usage } from 'schema/projection';
+import type { ModelFault } from '../models/fault.ts';
 
 export interface ToolDefinition {
   readonly name: string;
@@ -14,7 +15,15 @@ export interface ToolDefinition {
 export type ModelMessage =
   | { readonly role: 'system'; readonly text: string }
   | { readonly role: 'user'; readonly text: string }
-  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly Call[] }
+  | {
+      readonly role: 'assistant';
+      readonly text: string;
+      readonly calls: readonly Call[];
+      /** What it thought, for a provider that wants to be told again. */
+      readonly reasoning?: string;
+      /** What only the model that wrote it can read. */
+      readonly native?: Native;
+    }
   | { readonly role: 'tool'; readonly callId: string; readonly text: string };
 
 export interface ModelAnswer {
@@ -25,31 +34,11 @@ export interface ModelAnswer {
   readonly calls: readonly Omit<Call, 'callId'>[];
   readonly finish: Finish;
   readonly usage: Usage | null;
-  /** The model that answered, as the provider named it, else the alias. */
+  /** Alias of the model that answered: the one asked for, or one of its fallbacks. */
+  readonly alias: string;
+  /** That model, as the provider named it, else the alias. */
   readonly model: string;
-}
-
-export interface ModelFault {
-  readonly type: 'failed';
-  readonly kind:
-    | 'CONNECTION'
-    | 'TIMEOUT'
-    | 'RATE_LIMIT'
-    | 'OVERLOADED'
-    | 'AUTHENTICATION'
-    | 'NOT_FOUND'
-    | 'CONTEXT_OVERFLOW'
-    | 'BAD_REQUEST'
-    | 'MALFORMED'
-    | 'EMPTY'
-    | 'OTHER';
-  /** HTTP status of the answer, where one came that was not a stream yet. */
-  readonly status?: number;
-  /** One sentence: what failed, at which endpoint (no credentials), and what to try. */
-  readonly message: string;
-  readonly retryable: boolean;
-  /** Milliseconds the provider asked to wait, if it did. */
-  readonly retryAfterMs: number | null;
+  readonly native?: Native;
 }
 
 export type ModelOutcome = ModelAnswer | ModelFault | { readonly type: 'aborted' };

@@ -6,7 +6,7 @@ import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
 import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
 import { isLatched } from '../workstream/state.ts';
 import { prepareCalls } from './calls.ts';
-import { askAgain, askModel } from './model-call.ts';
+import { askAgain, askModel, voidEarlier } from './model-call.ts';
 import { drain } from './queue.ts';
 import { settleTurn } from './settle.ts';
 import { finishStop } from './stop.ts';
@@ -22,17 +22,18 @@ export function modelDelta(
   messageId: string,
   piece: { readonly text: string; readonly reasoning: string },
 ): StepDraft {
-  const { attempt, overlay, projection } = draft.state;
+  const { attempt, projection } = draft.state;
   const turn = liveTurn(projection);
   if (attempt?.messageId !== messageId || attempt.phase !== 'calling' || !turn || isLatched(turn))
     return draft;
   if (piece.text === '' && piece.reasoning === '') return draft;
-  const open = overlay.message ?? { id: messageId, turnId: turn.id, text: '', reasoning: '' };
+  const voided = voidEarlier(draft, messageId);
+  const open = voided.state.overlay.message ?? { id: messageId, turnId: turn.id, text: '', reasoning: '' };
   const message = { ...open, text: open.text + piece.text, reasoning: open.reasoning + piece.reasoning };
   const chunk = (channel: StreamChannel, offset: number, text: string): readonly FeedItem[] =>
     text === '' ? [] : [{ type: 'StreamChunk', messageId, turnId: turn.id, channel, offset, text }];
   return show(
-    patch(draft, { overlay: { ...overlay, message } }),
+    patch(voided, { overlay: { ...voided.state.overlay, message } }),
     ...chunk('REASONING', open.reasoning.length, piece.reasoning),
     ...chunk('TEXT', open.text.length, piece.text),
   );
@@ -44,18 +45,16 @@ export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOu
   const turn = liveTurn(draft.state.projection);
   if (isLatched(turn)) return finishStop(patch(draft, { attempt: null }));
   switch (outcome.type) {
-    case 'answered':
-      return answered(patch(draft, { attempt: null }), messageId, outcome);
-    case 'failed':
-      return (
-        askAgain(draft, outcome) ??
-        settleTurn(draft, {
-          type: 'FAILED',
-          reason: `MODEL_${outcome.kind}`,
-          message: outcome.message,
-          unconfirmed: [],
-        })
-      );
+    case 'answered': {
+      const voided = voidEarlier(draft, messageId);
+      return answered(patch(voided, { attempt: null }), messageId, outcome);
+    }
+    case 'failed': {
+      const next = askAgain(draft, attempt.ladder, outcome);
+      if ('state' in next) return next;
+      const { kind, message } = next;
+      return settleTurn(draft, { type: 'FAILED', reason: `MODEL_${kind}`, message, unconfirmed: [] });
+    }
     case 'aborted':
       return settleTurn(draft, {
         type: 'FAILED',
@@ -70,11 +69,22 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): Ste
   // Calls of an answer cut off at the limit may be half a call: never run (D-38).
   const kept = answer.finish === 'LENGTH' ? 0 : maxCallsPerAnswer;
   const [d, calls] = nameCalls(draft, answer.calls.slice(0, kept));
-  const { text, reasoning, finish, model, usage } = answer;
+  const { text, reasoning, finish, alias, model, native, usage } = answer;
   const discarded = namesOf(answer.calls.slice(kept));
   const said = admit(
     d,
-    { kind: 'ASSISTANT', text, reasoning, calls, finish, model, usage, discarded },
+    {
+      kind: 'ASSISTANT',
+      text,
+      reasoning,
+      calls,
+      finish,
+      model,
+      alias,
+      ...(native && { native }),
+      usage,
+      discarded,
+    },
     messageId,
   );
   return calls.length > 0

@@ -3,6 +3,7 @@
  */
 import { liveTurn, type Author, type Configuration, type Queue, type QueuedMessage } from 'schema/projection';
 import { decideApproval } from '../approvals/decide.ts';
+import { withChoice } from '../conversation/choice.ts';
 import type { Command } from '../inputs.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../refusals.ts';
 import { admit, mint, type StepDraft } from '../step-draft.ts';
@@ -176,10 +177,14 @@ function stop(draft: StepDraft, { turnId, force }: Of<'stop'>): CommandResult {
 }
 
 /** Counts for calls that are prepared from here on: no mode answers a question that a person was asked (I41). */
-function configure(draft: StepDraft, by: Author, { title, approvalMode }: Of<'configure'>): CommandResult {
+function configure(
+  draft: StepDraft,
+  by: Author,
+  { title, approvalMode, model }: Of<'configure'>,
+): CommandResult {
   const { configuration } = draft.state.projection;
   const changed: Configuration = {
-    ...configuration,
+    ...(model === null ? configuration : withChoice(configuration, model)),
     // Who gives it the name it has wants to keep that.
     ...(title !== null && { title, titleSource: 'PERSON' as const }),
     ...(approvalMode !== null &&
@@ -188,7 +193,10 @@ function configure(draft: StepDraft, by: Author, { title, approvalMode }: Of<'co
   const same =
     changed.title === configuration.title &&
     changed.titleSource === configuration.titleSource &&
-    changed.approvalMode === configuration.approvalMode;
+    changed.approvalMode === configuration.approvalMode &&
+    changed.model === configuration.model &&
+    changed.temperature === configuration.temperature &&
+    changed.effort === configuration.effort;
   if (same) return accepted(draft, { type: 'Accepted', configuration });
   return accepted(admit(draft, { kind: 'CONFIGURATION', configuration: changed }), {
     type: 'Accepted',

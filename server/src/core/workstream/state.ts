@@ -18,12 +18,12 @@ import {
 } from 'schema/projection';
 import type { Deed } from '../effects.ts';
 import type { Receipt } from '../journal/receipt.ts';
+import type { Ladder } from '../models/ladder.ts';
 
 /** The attempt at an answer that is under way: being asked, or waiting to be asked again. */
 export interface Attempt {
   readonly messageId: string;
-  /** 1 for the first. */
-  readonly number: number;
+  readonly ladder: Ladder;
   readonly phase: 'calling' | 'backoff';
 }
 

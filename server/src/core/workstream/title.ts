@@ -5,6 +5,7 @@
  * after; a name is asked for once in the life of an owner.
  */
 import type { Configuration, EntryOf } from 'schema/projection';
+import { choiceOf } from '../conversation/choice.ts';
 import { admit, patch, performAfter, type StepDraft } from '../step-draft.ts';
 
 /** Longest title, UTF-16 code units. */
@@ -17,7 +18,8 @@ const maxTitleSource = 4_000;
 /** Asks for a name once the first exchange is complete; a fork has one. */
 export function askTitle(draft: StepDraft): StepDraft {
   const { projection, conversation, conversationFrom, epoch, titleAsked } = draft.state;
-  const { titleSource, model } = projection.configuration;
+  const { configuration } = projection;
+  const { titleSource } = configuration;
   if (projection.turn?.phase !== 'COMPLETED' || titleSource !== 'DEFAULT' || projection.origin) return draft;
   if (titleAsked || conversationFrom > 0) return draft;
   const question = conversation.find((e): e is EntryOf<'USER'> => e.kind === 'USER');
@@ -26,7 +28,8 @@ export function askTitle(draft: StepDraft): StepDraft {
   return performAfter(patch(draft, { titleAsked: true }), {
     type: 'suggestTitle',
     stamp: { epoch, generation: null },
-    alias: model,
+    // A name needs no thinking, and gets none where the model can do without (A47).
+    model: { ...choiceOf(configuration), effort: 'NONE' },
     question: question.text.slice(0, maxTitleSource),
     answer: answer.text.slice(0, maxTitleSource),
   });

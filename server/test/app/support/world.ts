@@ -61,6 +61,15 @@ export interface World {
   restart(host?: string): Promise<World>;
 }
 
+/** A workstream of which nothing special is wanted. */
+export const plain = {
+  model: null,
+  temperature: null,
+  effort: null,
+  workspace: null,
+  approvalMode: null,
+} as const;
+
 export const newKey = (): string => randomBytes(8).toString('hex');
 
 export const saying = (text: string): Command => ({ type: 'send', text, delivery: 'QUEUE', turnId: null });
@@ -170,7 +179,7 @@ export async function createWorld(
     leftovers,
     breakLeftovers: (error) => void (broken = error),
     async open() {
-      const input = { key: newKey(), title: 'Test', model: null, workspace: null, approvalMode: null };
+      const input = { ...plain, key: newKey(), title: 'Test' };
       const outcome = await services.workstreams.create(ada, input);
       if (outcome.type !== 'Accepted') throw new Error(outcome.message);
       return outcome.workstreamId;

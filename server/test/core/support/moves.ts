@@ -14,6 +14,7 @@ import {
   type ToolEffect,
 } from 'schema/projection';
 import type { Command, CommandKey, Input, Stamp, World as Event } from '../../../src/core/inputs.ts';
+import type { FaultKind, ModelFault } from '../../../src/core/models/fault.ts';
 import {
   ann,
   bob,
@@ -72,7 +73,10 @@ export type Move =
   | { readonly do: 'repeatCommand'; readonly pick: number; readonly other: boolean }
   | { readonly do: 'piece'; readonly text: string; readonly reasoning: string }
   | { readonly do: 'answer'; readonly text: string; readonly calls: number; readonly finish: Finish }
-  | { readonly do: 'fail'; readonly retryable: boolean; readonly retryAfterMs: number | null }
+  | {
+      readonly do: 'fail';
+      readonly fault: Pick<ModelFault, 'kind' | 'accepted' | 'othersLeft' | 'retryAfterMs'>;
+    }
   | { readonly do: 'abort' }
   | { readonly do: 'prepare'; readonly kinds: readonly PreparedKind[]; readonly some: number }
   | { readonly do: 'output'; readonly pick: number; readonly text: string }
@@ -244,8 +248,14 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('fail' as const),
-      retryable: fc.constantFrom(true, true, true, false),
-      retryAfterMs: fc.option(fc.nat(200_000), { nil: null }),
+      fault: fc.record({
+        kind: fc.constantFrom<FaultKind[]>(
+          ...(['OVERLOADED', 'OVERLOADED', 'MALFORMED', 'AUTHENTICATION', 'REFUSAL'] as const),
+        ),
+        accepted: fc.boolean(),
+        othersLeft: fc.boolean(),
+        retryAfterMs: fc.option(fc.nat(200_000), { nil: null }),
+      }),
     }),
   },
   { weight: 1, arbitrary: just('abort') },
@@ -391,7 +401,7 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
           })
         : null;
     case 'fail':
-      return w.modelCalls.length > 0 ? w.fail(move) : null;
+      return w.modelCalls.length > 0 ? w.fail(move.fault) : null;
     case 'abort':
       return w.modelCalls.length > 0 ? w.endModel({ type: 'aborted' }) : null;
     case 'prepare': {

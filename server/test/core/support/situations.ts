@@ -57,7 +57,7 @@ export const canonical: Readonly<Record<Situation, () => World>> = {
       (w) => w.close(),
     ),
   IDLE: () => then(asking(), (w) => w.answer({ text: 'hi' })),
-  ERROR: () => then(asking(), (w) => w.fail({ retryable: false })),
+  ERROR: () => then(asking(), (w) => w.fail({ kind: 'BAD_REQUEST' })),
   ORPHANED: () => then(asking(), (w) => w.force()),
   ADMITTED: admitted,
   ASKING: asking,
@@ -187,8 +187,8 @@ const commands: Readonly<Record<CommandEvent, (w: World) => Command>> = {
   decideChanged: (w) => ({ ...decision(w, 'APPROVED'), argumentsHash: 'other arguments' }),
   decideOther: (w) => ({ ...decision(w, 'APPROVED'), cycleId: 'another' }),
   resumeQueue: () => ({ type: 'resumeQueue' }),
-  configure: () => ({ type: 'configure', title: null, approvalMode: 'TRUST_ALL' }),
-  rename: () => ({ type: 'configure', title: 'A name of its own', approvalMode: null }),
+  configure: () => ({ type: 'configure', title: null, approvalMode: 'TRUST_ALL', model: null }),
+  rename: () => ({ type: 'configure', title: 'A name of its own', approvalMode: null, model: null }),
   close: () => ({ type: 'close' }),
   open: () => ({ type: 'open' }),
 };
@@ -235,7 +235,7 @@ const reports: Readonly<
   modelFailedForGood: (w) => ({
     type: 'modelEnded',
     messageId: asked(w),
-    outcome: { ...retryable, retryable: false },
+    outcome: { ...retryable, kind: 'BAD_REQUEST' },
   }),
   modelAborted: (w) => ({ type: 'modelEnded', messageId: asked(w), outcome: { type: 'aborted' } }),
   retryDue: (w) => ({ type: 'backoffOver', messageId: asked(w) }),
@@ -259,6 +259,7 @@ const answer = {
   calls: [],
   finish: 'STOP',
   usage: null,
+  alias: 'test',
   model: 'test',
 } as const;
 

@@ -19,14 +19,16 @@ import {
   type Entry,
   type EntryBody,
   type FeedItem,
+  type ModelChoice,
   type ToolResult,
   type View,
 } from 'schema/projection';
 import type { PreparedCall } from '../../../src/core/approvals/prepared.ts';
-import type { ModelAnswer, ModelFault, ModelOutcome } from '../../../src/core/conversation/message.ts';
+import type { ModelAnswer, ModelOutcome } from '../../../src/core/conversation/message.ts';
 import type { Effect } from '../../../src/core/effects.ts';
 import type { Command, CommandKey, Input, Stamp, Timed, World as Event } from '../../../src/core/inputs.ts';
 import type { Receipt } from '../../../src/core/journal/receipt.ts';
+import type { ModelFault } from '../../../src/core/models/fault.ts';
 import { step, type Step } from '../../../src/core/step.ts';
 import { canUnload } from '../../../src/core/workstream/lifecycle.ts';
 import { loadedState, told, type State } from '../../../src/core/workstream/state.ts';
@@ -99,6 +101,7 @@ export interface World {
   readonly resend: (messageId: string, text: string, by?: Author, turnId?: string | null) => Step;
   readonly retry: (from?: 'MESSAGE' | 'LAST_RESULT', by?: Author, turnId?: string | null) => Step;
   readonly configure: (approvalMode: ApprovalMode | null, by?: Author) => Step;
+  readonly choose: (model: ModelChoice, by?: Author) => Step;
   readonly rename: (title: string, by?: Author) => Step;
   readonly close: (by?: Author) => Step;
   readonly open: (by?: Author) => Step;
@@ -303,6 +306,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       calls: [],
       finish: given.calls?.length ? 'TOOL_CALLS' : 'STOP',
       usage: null,
+      alias: 'test',
       model: 'test',
       ...given,
     });
@@ -366,8 +370,10 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       command(by, { type: 'resend', messageId, text, turnId }),
     retry: (from = 'MESSAGE', by = ann, turnId = lastTurnId()) =>
       command(by, { type: 'retry', from, turnId }),
-    configure: (approvalMode, by = ann) => command(by, { type: 'configure', title: null, approvalMode }),
-    rename: (title, by = ann) => command(by, { type: 'configure', title, approvalMode: null }),
+    configure: (approvalMode, by = ann) =>
+      command(by, { type: 'configure', title: null, approvalMode, model: null }),
+    choose: (model, by = ann) => command(by, { type: 'configure', title: null, approvalMode: null, model }),
+    rename: (title, by = ann) => command(by, { type: 'configure', title, approvalMode: null, model: null }),
     close: (by = ann) => command(by, { type: 'close' }),
     open: (by = ann) => command(by, { type: 'open' }),
     door: (shut) => take({ type: 'closing', on: shut }),
@@ -474,8 +480,10 @@ export const declaration = (name: string, args = '{}'): ModelAnswer['calls'][num
 export const retryable: ModelFault = {
   type: 'failed',
   kind: 'OVERLOADED',
+  alias: 'test',
+  accepted: false,
+  othersLeft: false,
   message: 'The endpoint is busy.',
-  retryable: true,
   retryAfterMs: null,
 };
 

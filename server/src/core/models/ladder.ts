@@ -1,0 +1,76 @@
+/**
+ * Owns: whether, when and whom to ask again after a failed model call (D-37). Pure, so that every caller climbs the
+ * same way: a turn, a title, whatever comes.
+ *
+ * Invariants: it ends: at most `maxAttempts` for each model and `maxReissues` for each answer; a response that was
+ * accepted is asked for anew at the same model and never handed to another; the first fault is the one reported.
+ */
+import { remedies, type ModelFault } from './fault.ts';
+
+/** Attempts at one model before a response is accepted, the first included (D-37). */
+export const maxAttempts = 4;
+/** New requests for an answer that broke off after it was accepted (D-37). */
+export const maxReissues = 2;
+/** Milliseconds before the second, third and fourth attempt, and before the first and second re-issue (D-37). */
+const backoffMs: readonly number[] = [1_000, 2_000, 4_000];
+/** The longest wait a provider may ask for, milliseconds; one that asks for more is given up (D-37). */
+const maxRetryAfterMs = 60_000;
+
+export interface Ladder {
+  /** The model to ask; null: the first that is fit, beginning with the one asked for. */
+  readonly lane: string | null;
+  /** Which attempt at it comes or runs, 1 for the first. */
+  readonly number: number;
+  readonly reissues: number;
+  /** Aliases that are not asked again for this answer. */
+  readonly givenUp: readonly string[];
+  readonly fault: ModelFault | null;
+}
+
+export const bottom: Ladder = { lane: null, number: 1, reissues: 0, givenUp: [], fault: null };
+
+export type Climb =
+  /** Ask again after `ms`. `attempt`: for people, which comes, of how many. */
+  | { readonly type: 'wait'; readonly ladder: Ladder; readonly ms: number; readonly attempt: string }
+  /** Ask the next model at once. */
+  | { readonly type: 'goOn'; readonly ladder: Ladder }
+  | { readonly type: 'giveUp'; readonly fault: ModelFault };
+
+export function climb(ladder: Ladder, fault: ModelFault): Climb {
+  const reported: Ladder = { ...ladder, fault: ladder.fault ?? fault };
+  const remedy = remedies[fault.kind];
+  const asked = fault.retryAfterMs ?? 0;
+  const patient = remedy === 'RETRY' && asked <= maxRetryAfterMs;
+  if (fault.accepted) {
+    if (!patient || ladder.reissues >= maxReissues) return giveUp(reported);
+    const reissues = ladder.reissues + 1;
+    return {
+      type: 'wait',
+      ladder: { ...reported, lane: fault.alias, number: 1, reissues },
+      ms: fault.retryAfterMs ?? backoffMs[reissues - 1]!,
+      attempt: `answer ${reissues + 1} of ${maxReissues + 1}`,
+    };
+  }
+  if (patient && ladder.number < maxAttempts)
+    return {
+      type: 'wait',
+      ladder: { ...reported, lane: fault.alias, number: ladder.number + 1 },
+      ms: fault.retryAfterMs ?? backoffMs[ladder.number - 1]!,
+      attempt: `attempt ${ladder.number + 1} of ${maxAttempts}`,
+    };
+  const movesOn = (remedy === 'RETRY' || remedy === 'FALLBACK') && fault.othersLeft;
+  if (!movesOn) return giveUp(reported, fault.alias);
+  return {
+    type: 'goOn',
+    ladder: { ...reported, lane: null, number: 1, givenUp: [...ladder.givenUp, fault.alias] },
+  };
+}
+
+function giveUp({ fault, givenUp }: Ladder, last?: string): Climb {
+  const first = fault!;
+  const others = [...givenUp, ...(last === undefined ? [] : [last])].filter((alias) => alias !== first.alias);
+  if (others.length === 0) return { type: 'giveUp', fault: first };
+  const names = others.map((alias) => `"${alias}"`).join(', ');
+  const message = `${first.message} Its fallbacks did not answer either: ${names}.`;
+  return { type: 'giveUp', fault: { ...first, message } };
+}
