@@ -10,6 +10,8 @@ import type { Endpoint } from './endpoint.ts';
 
 export interface Binding {
   readonly alias: string;
+  /** Where its settings come from. */
+  readonly source: 'ENVIRONMENT' | 'FILE';
   readonly endpoint: Endpoint;
   /** The name of the model at its endpoint. */
   readonly model: string;

@@ -6,11 +6,31 @@
  * Invariants: no network, no randomness, time only by the clock; abortable between any two words; the help text
  * lists every phrase there is.
  */
+import type { ModelModel } from 'schema/model';
 import type { Clock } from '../../ports/clock.ts';
-import type { ModelAnswer, ModelDelta, ModelMessage, ModelOutcome, ModelRequest } from '../../ports/model.ts';
+import type { ModelAnswer, ModelDelta, ModelMessage, ModelRequest } from '../../ports/model.ts';
 
 export const demoAlias = 'demo';
-export const demoDescription = 'demo, not a language model';
+
+export const demoModel: Omit<ModelModel, 'isDefault'> = {
+  alias: demoAlias,
+  description: 'demo, not a language model',
+  demo: true,
+  health: 'HEALTHY',
+  problem: null,
+  window: null,
+  maxOutput: null,
+  concurrency: null,
+  inUse: 0,
+  waiting: 0,
+  fallbacks: [],
+  temperature: null,
+  effort: null,
+  efforts: [],
+  vision: false,
+  reasoning: false,
+  price: null,
+};
 
 /** Milliseconds between two words. */
 const wordMs = 15;
@@ -102,7 +122,7 @@ export async function callDemo(
   request: ModelRequest,
   signal: AbortSignal,
   onDelta: (delta: ModelDelta) => void,
-): Promise<ModelOutcome> {
+): Promise<ModelAnswer | { readonly type: 'aborted' }> {
   const deeds = decide(request);
   const said = { text: [] as string[], reasoning: [] as string[] };
   const calls: ModelAnswer['calls'][number][] = [];
@@ -129,6 +149,7 @@ export async function callDemo(
     calls,
     finish: calls.length > 0 ? 'TOOL_CALLS' : 'STOP',
     usage: null,
+    alias: demoAlias,
     model: demoAlias,
   };
 }

@@ -1,85 +1,114 @@
 /**
- * Owns: what a failed call is called, whether trying again can help, and the one sentence a person reads.
- * Does not own: trying again (the caller's ladder, D-37).
+ * Owns: what a failed call is called, and the one sentence a person reads.
+ * Does not own: what follows from a kind (`core/models/fault.ts`), or trying again (the caller's ladder, D-37).
  *
- * Invariants: retryable before acceptance are connection errors, 408, 409, 425, 429 and 5xx only (D-37); a sentence
- * names host and model and never holds a credential.
+ * Invariant: a sentence names alias, model and host, says what to do, and never holds a credential.
  */
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
-import type { ModelFault } from '../../ports/model.ts';
-import { isRecord, textOf, type Json } from './json.ts';
+import type { FaultKind } from '../../ports/model.ts';
+import type { Binding } from './binding.ts';
+import type { Fault } from './caller.ts';
+import { isRecord, textOf, type Json } from './wire/json.ts';
 
-export type FaultKind = ModelFault['kind'];
+export type { FaultKind } from '../../ports/model.ts';
 
 /** Of whom a fault speaks. */
 export interface FaultScope {
+  readonly alias: string;
   readonly host: string;
+  /** The name of the model at its endpoint. */
   readonly model: string;
   /** Texts that must never be shown, wherever they come from. */
   readonly secrets: readonly string[];
+  /** Where its settings are: what to look at is named after that. */
+  readonly source: Binding['source'];
 }
+
+export const scopeOf = ({ alias, endpoint, model, source }: Binding): FaultScope => ({
+  alias,
+  host: endpoint.host,
+  model,
+  secrets: endpoint.secrets,
+  source,
+});
 
 interface FaultText {
   readonly what: string;
+  /** `{endpoint}`, `{key}` and `{model}` stand for where each is set. */
   readonly advice: string;
-  readonly retryable: boolean;
 }
 
 const table: Readonly<Record<FaultKind, FaultText>> = {
   CONNECTION: {
     what: 'could not be reached or broke the connection',
-    advice: 'check that it is running and that OPENAI_BASE_URL is right',
-    retryable: true,
+    advice: 'check that it is running and that {endpoint} is right',
   },
-  TIMEOUT: {
-    what: 'took too long to answer',
-    advice: 'try again, or choose a faster model',
-    retryable: true,
+  TIMEOUT: { what: 'took too long to answer', advice: 'try again, or choose a faster model' },
+  IDLE_STREAM: {
+    what: 'fell silent in the middle of its answer',
+    advice: 'try again, and look at the log of the endpoint if it stays so',
   },
   RATE_LIMIT: {
     what: 'refused because a rate limit is reached',
-    advice: 'wait a little and try again',
-    retryable: true,
+    advice: 'wait a little and try again, or choose another model',
   },
-  OVERLOADED: {
-    what: 'failed on its side',
-    advice: 'try again in a while',
-    retryable: true,
-  },
-  AUTHENTICATION: {
-    what: 'refused the credentials',
-    advice: 'check OPENAI_API_KEY and what that key may use',
-    retryable: false,
+  OVERLOADED: { what: 'failed on its side', advice: 'try again in a while, or choose another model' },
+  AUTHENTICATION: { what: 'refused the credentials', advice: 'check {key} and what that key may use' },
+  QUOTA: {
+    what: 'refused because the account has no credit left',
+    advice: 'check its billing, or choose another model',
   },
   NOT_FOUND: {
     what: 'does not know this model or address',
-    advice: 'check WEIR_MODEL, and that OPENAI_BASE_URL ends where the API begins (usually in /v1)',
-    retryable: false,
+    advice: 'check {model}, and that {endpoint} ends where the API begins (usually in /v1)',
+  },
+  WEB_PAGE: {
+    what: 'answered with a web page',
+    advice: 'check {endpoint}, which usually ends in /v1',
   },
   CONTEXT_OVERFLOW: {
     what: 'refused because the conversation is longer than the model can read',
-    advice: 'start a new workstream or choose a model with a larger context window',
-    retryable: false,
+    advice: 'start a new workstream, or choose a model with a larger context window',
+  },
+  REFUSAL: { what: 'declined to answer', advice: 'say it differently, or choose another model' },
+  CONTENT_FILTER: {
+    what: 'gave no answer because its content filter blocked it',
+    advice: 'say it differently, or choose another model',
   },
   BAD_REQUEST: {
     what: 'refused the request',
-    advice: 'check that this model supports chat completions with tools',
-    retryable: false,
+    advice: 'check that this model supports tools and the settings it is given, or choose another model',
+  },
+  NO_ROOM: {
+    what: 'reached its length limit before it said anything',
+    advice: 'let it answer longer or think less',
+  },
+  TOO_LONG: {
+    what: 'gave an answer that is longer than Weir takes',
+    advice: 'ask for less at once, or for the long part in a file',
   },
   MALFORMED: {
     what: 'sent an answer that cannot be read',
-    advice: 'try again, and if it stays so check what OPENAI_BASE_URL points at',
-    retryable: true,
+    advice: 'try again, and if it stays so check what {endpoint} points at',
   },
-  EMPTY: {
-    what: 'sent an empty answer',
-    advice: 'try again, or say it differently',
-    retryable: true,
+  EMPTY: { what: 'sent an empty answer', advice: 'try again, or say it differently' },
+  PROVIDER_ERROR: {
+    what: 'broke down while answering',
+    advice: 'try again, and look at the log of the endpoint if it stays so',
   },
+  UNPREPARED: { what: 'could not be asked', advice: 'try again in a while' },
   OTHER: {
     what: 'failed in an unexpected way',
     advice: 'try again, and look at the log of the endpoint if it stays so',
-    retryable: false,
+  },
+};
+
+const places: Readonly<Record<Binding['source'], Readonly<Record<'endpoint' | 'key' | 'model', string>>>> = {
+  ENVIRONMENT: { endpoint: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY', model: 'WEIR_MODEL' },
+  FILE: {
+    endpoint: 'its "endpoint" in weir.config.json',
+    key: 'its "key" in weir.config.json',
+    model: 'its "model" in weir.config.json',
   },
 };
 
@@ -91,24 +120,48 @@ export interface FaultDetail extends Partial<FaultText> {
   readonly status?: number | null;
 }
 
-/** A fault of this kind, with its sentence. */
-export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetail = {}): ModelFault {
-  const { what, advice, retryable } = { ...table[kind], ...more };
+/** Longer waits than this are told to a person, milliseconds (D-37: the ladder waits for no more). */
+const longWaitMs = 60_000;
+
+/** A fault of this kind before a response was accepted, with its sentence. */
+export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetail = {}): Fault {
+  const retryAfterMs = more.retryAfterMs ?? null;
+  const wait = retryAfterMs !== null && retryAfterMs > longWaitMs ? `in ${duration(retryAfterMs)}` : null;
+  const { what, advice } = {
+    ...table[kind],
+    ...(wait !== null && { advice: `try again ${wait}, or choose another model` }),
+    ...more,
+  };
   const detail = clean(more.detail ?? '', scope.secrets);
-  const message = `Model "${scope.model}" at ${scope.host} ${what}${detail && ` (${detail})`}; ${advice}.`;
+  const { endpoint, key, model } = places[scope.source];
+  const where = advice.replace('{endpoint}', endpoint).replace('{key}', key).replace('{model}', model);
+  const message = `${nameOf(scope)} ${what}${detail && ` (${detail})`}; ${where}.`;
   return {
     type: 'failed',
     kind,
+    alias: scope.alias,
+    accepted: false,
     ...(more.status == null ? {} : { status: more.status }),
     message: hide(message, scope.secrets),
-    retryable,
-    retryAfterMs: more.retryAfterMs ?? null,
+    retryAfterMs,
   };
+}
+
+/** For people: which model, and where. */
+const nameOf = ({ alias, model, host }: FaultScope): string =>
+  alias === model ? `Model "${model}" at ${host}` : `Model "${alias}" (${model} at ${host})`;
+
+function duration(ms: number): string {
+  const minutes = Math.ceil(ms / 60_000);
+  if (minutes < 120) return `${minutes} minutes`;
+  const hours = Math.ceil(minutes / 60);
+  return hours < 48 ? `${hours} hours` : `${Math.ceil(hours / 24)} days`;
 }
 
 const kindByStatus: Readonly<Record<number, FaultKind>> = {
   400: 'BAD_REQUEST',
   401: 'AUTHENTICATION',
+  402: 'QUOTA',
   403: 'AUTHENTICATION',
   404: 'NOT_FOUND',
   405: 'NOT_FOUND',
@@ -133,12 +186,17 @@ const overflowWords = [
   /prompt is too long/i,
   /input token count .*exceeds the maximum/i,
   /input (is )?too long/i,
+  /reduce the length of the (messages|input|prompt)/i,
+  /exceeds? (the )?maximum (number of )?(input )?tokens/i,
+  /input length and `?max_tokens`? exceed context limit/i,
 ];
 
 /** Codes and types by which endpoints name an error without a usable status. First match wins. */
 const kindByWord: readonly (readonly [RegExp, FaultKind])[] = [
   [/tool_use_failed/i, 'MALFORMED'],
-  [/rate_?limit|too_?many_?requests|insufficient_quota/i, 'RATE_LIMIT'],
+  [/insufficient_quota|billing|payment_?required/i, 'QUOTA'],
+  [/rate_?limit|too_?many_?requests|resource_exhausted/i, 'RATE_LIMIT'],
+  [/content_?filter|responsible_?ai|content_policy|safety/i, 'CONTENT_FILTER'],
   [/overload|server_?error|internal|unavailable|bad_?gateway/i, 'OVERLOADED'],
   [/time_?d?_?out/i, 'TIMEOUT'],
   [/auth|permission|api_?key/i, 'AUTHENTICATION'],
@@ -155,7 +213,7 @@ export function faultFromDescription(
   description: unknown,
   status: number | null,
   retryAfterMs: number | null = null,
-): ModelFault {
+): Fault {
   const error = innerError(description);
   const said = textOf(error['message']) || textOf(error['detail']) || textOf(error['error']);
   const words = [error['code'], error['type'], error['status']]
@@ -164,33 +222,27 @@ export function faultFromDescription(
   const known = status ?? statusIn(error);
   const overflow = known !== 429 && overflowWords.some((w) => w.test(`${words} ${said}`));
   const named = kindByWord.find(([word]) => word.test(words))?.[1];
+  // A tool call that its own server refused: in a stream that had begun, another answer may be better (D-37).
+  const mistold = named === 'MALFORMED' && status === null;
   const kind: FaultKind = overflow
     ? 'CONTEXT_OVERFLOW'
-    : named === 'MALFORMED'
+    : mistold || named === 'QUOTA' || named === 'CONTENT_FILTER'
       ? named
       : known !== null
         ? kindOfStatus(known)
-        : (named ?? 'OTHER');
+        : (named ?? 'PROVIDER_ERROR');
   const detail = [known === null ? '' : `HTTP ${known}`, /<html|<!doctype/i.test(said) ? 'a web page' : said]
     .filter((part) => part !== '')
     .join(', ');
-  // A spent quota or balance looks like a rate limit, but waiting does not help.
-  const spent = known === 402 || /insufficient_quota/i.test(words);
-  const more: FaultDetail = spent
-    ? { what: 'refused because the account has no credit left', advice: 'check billing', retryable: false }
-    : kind === 'MALFORMED'
-      ? {
-          what: 'could not read the tool call its model wrote',
-          advice: 'try again',
-          // Inside a stream the request had been accepted, and another answer may be better (D-37).
-          retryable: status === null,
-        }
+  const more: FaultDetail =
+    named === 'MALFORMED'
+      ? { what: 'could not read the tool call its model wrote', advice: 'try again, or choose another model' }
       : {};
   return createFault(kind, scope, { ...more, detail, retryAfterMs, status });
 }
 
 /** Names what the SDK or the transport threw. `now` is milliseconds since 1970, for a Retry-After date. */
-export function faultFromError(scope: FaultScope, error: unknown, now: number): ModelFault {
+export function faultFromError(scope: FaultScope, error: unknown, now: number): Fault {
   if (error instanceof APIConnectionTimeoutError)
     return createFault('TIMEOUT', scope, { detail: codeOf(error) });
   if (error instanceof APIConnectionError) return createFault('CONNECTION', scope, { detail: codeOf(error) });
@@ -210,20 +262,37 @@ export function faultFromError(scope: FaultScope, error: unknown, now: number): 
   return createFault('CONNECTION', scope, { detail: codeOf(error) });
 }
 
-/** Milliseconds an answer asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date; null when none. */
+/**
+ * Milliseconds an answer asks to wait: `retry-after-ms`, `retry-after` in seconds or as a date, or the time until a
+ * limit that is used up begins anew (`x-ratelimit-reset-…`); null when it asks for nothing.
+ */
 export function retryAfterOf(headers: Headers | undefined, now: number): number | null {
-  const number = (name: string): number | null => {
-    const text = headers?.get(name)?.trim() ?? '';
-    return /^\d+(\.\d+)?$/.test(text) ? Number(text) : null;
-  };
-  const ms = number('retry-after-ms');
+  const get = (name: string): string => headers?.get(name)?.trim() ?? '';
+  const ms = decimal(get('retry-after-ms'));
   if (ms !== null) return Math.round(ms);
-  const seconds = number('retry-after');
+  const asked = get('retry-after');
+  const seconds = decimal(asked);
   if (seconds !== null) return Math.round(seconds * 1000);
   // Only dates as HTTP writes them: Date.parse would also read numbers and words.
-  const date = headers?.get('retry-after') ?? '';
-  const at = /^[A-Za-z]{3,9}, /.test(date) ? Date.parse(date) : Number.NaN;
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
+  const at = /^[A-Za-z]{3,9}, /.test(asked) ? Date.parse(asked) : Number.NaN;
+  if (!Number.isNaN(at)) return Math.max(0, at - now);
+  const resets = ['requests', 'tokens']
+    .filter((what) => get(`x-ratelimit-remaining-${what}`) === '0')
+    .map((what) => resetOf(get(`x-ratelimit-reset-${what}`)))
+    .filter((reset) => reset !== null);
+  return resets.length > 0 ? Math.max(...resets) : null;
+}
+
+const decimal = (text: string): number | null => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
+
+/** Milliseconds of a text like `1h2m3.5s`, `20ms`, or a number of seconds. */
+function resetOf(text: string): number | null {
+  const seconds = decimal(text);
+  if (seconds !== null) return Math.round(seconds * 1000);
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return null;
+  const units: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5 };
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  return Math.round(parts.reduce((sum, [, n, unit]) => sum + Number(n) * units[unit!]!, 0));
 }
 
 /** The object that describes the error, however deep it was wrapped. */

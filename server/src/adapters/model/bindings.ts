@@ -1,0 +1,29 @@
+/**
+ * Owns: the set of aliases at one moment, and the need to know it as it is now.
+ * Does not own: where it is read from.
+ */
+import type { Binding } from './binding.ts';
+
+export interface Bindings {
+  /** In the order in which they are shown. */
+  readonly all: readonly Binding[];
+  /** Alias for workstreams that name none; null: the demo. */
+  readonly default: string | null;
+  /** By alias: one sentence why its new settings are not in use. */
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+export interface BindingSource {
+  current(): Bindings;
+  /** Tokens the endpoint says it can read at once; null: it does not say, or was not asked yet. */
+  windowOf(binding: Binding): number | null;
+}
+
+/** Of a set that never changes, and of which no endpoint was asked anything. */
+export const fixedBindings = (
+  all: readonly Binding[],
+  byDefault: string | null = all[0]?.alias ?? null,
+): BindingSource => ({
+  current: () => ({ all, default: byDefault, problems: new Map() }),
+  windowOf: () => null,
+});

@@ -1,0 +1,194 @@
+/**
+ * Owns: one model call from the alias to the outcome: which model is asked, when it is its turn, and what is known of
+ * its endpoint afterwards (D-36, D-37).
+ * Does not own: the attempt itself (`caller.ts`), or asking again (the caller's ladder).
+ *
+ * Invariants: a slot is held from before the request until the answer is read or given up, never during a wait; a call
+ * that has begun keeps the binding it began with; an alias keeps its gate as long as it is known.
+ */
+import type { ModelModel } from 'schema/model';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Model, ModelEvent, ModelOutcome, ModelRequest } from '../../ports/model.ts';
+import { createGate, type Gate } from './admission.ts';
+import type { Binding } from './binding.ts';
+import type { BindingSource } from './bindings.ts';
+import { createCaller, type Attempted, type Caller } from './caller.ts';
+import { callDemo, demoAlias, demoModel } from './demo.ts';
+import { effortFor } from './effort.ts';
+import { createHealth, type Health } from './health.ts';
+
+export interface PlaneDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly bindings: BindingSource;
+}
+
+/** All models of this server behind one port; the demo is always one of them. */
+export function createPlane(deps: PlaneDeps): Model {
+  const { clock, log, bindings } = deps;
+  const health: Health = createHealth();
+  const gates = new Map<string, Gate>();
+  const callers = new WeakMap<Binding, Caller>();
+  /** Aliases that were known and are not any more, with what they were known for. */
+  const gone = new Map<string, Binding>();
+
+  const bindingOf = (alias: string): Binding | undefined =>
+    bindings.current().all.find((binding) => binding.alias === alias);
+
+  function callerOf(binding: Binding): Caller {
+    const known = callers.get(binding);
+    if (known) return known;
+    const made = createCaller({ clock }, binding);
+    callers.set(binding, made);
+    return made;
+  }
+
+  /** As wide as the settings of this moment say. */
+  function gateOf({ alias, concurrency }: Binding): Gate {
+    const known = gates.get(alias);
+    known?.resize(concurrency);
+    if (known) return known;
+    const made = createGate(concurrency);
+    gates.set(alias, made);
+    return made;
+  }
+
+  /** Whom to ask, in order: the model itself, then its fallbacks, and of these the ones that rest last. */
+  function lanesOf({ model, givenUp }: ModelRequest): readonly string[] {
+    const asked = bindingOf(model.alias) ?? gone.get(model.alias);
+    const lanes = [...new Set([model.alias, ...(asked?.fallbacks ?? [])])].filter(
+      (a) => !givenUp.includes(a),
+    );
+    const now = clock.now();
+    const rests = (alias: string): boolean => {
+      const binding = bindingOf(alias);
+      return binding !== undefined && health.rests(binding.endpoint.baseUrl, now);
+    };
+    return [...lanes.filter((alias) => !rests(alias)), ...lanes.filter(rests)];
+  }
+
+  async function attempt(
+    request: ModelRequest,
+    lane: string,
+    signal: AbortSignal,
+    onEvent: (event: ModelEvent) => void,
+  ): Promise<Attempted> {
+    if (lane === demoAlias) return callDemo(deps, request, signal, onEvent);
+    const found = bindingOf(lane);
+    if (!found) return unknownAlias(lane, list());
+    const gate = gateOf(found);
+    const leave = await gate.enter(signal, (ahead) =>
+      onEvent({ type: 'notice', code: 'MODEL_WAITING', message: waitingFor(found, ahead) }),
+    );
+    if (!leave) return { type: 'aborted' };
+    try {
+      // It may have been replaced while this one waited.
+      const binding = bindingOf(lane) ?? found;
+      const { temperature, effort } = request.model;
+      const outcome = await callerOf(binding).call(
+        {
+          messages: request.messages,
+          tools: request.tools,
+          temperature: temperature ?? binding.temperature,
+          effort: effortFor(effort ?? binding.effort, binding.traits.efforts),
+        },
+        signal,
+        onEvent,
+      );
+      learn(binding, outcome);
+      return outcome;
+    } finally {
+      leave();
+    }
+  }
+
+  function learn({ endpoint }: Binding, outcome: Attempted): void {
+    if (outcome.type === 'aborted') return;
+    if (outcome.type === 'answered' || outcome.accepted) health.succeeded(endpoint.baseUrl);
+    else health.failed(endpoint.baseUrl, outcome.kind, outcome.message, clock.now());
+  }
+
+  function list(): readonly ModelModel[] {
+    const { all, default: byDefault, problems } = bindings.current();
+    const models = all.map((binding) => ({
+      ...infoOf(binding),
+      isDefault: binding.alias === byDefault,
+      health: health.stateOf(binding.endpoint.baseUrl),
+      problem: problems.get(binding.alias) ?? health.problemOf(binding.endpoint.baseUrl),
+      window: binding.window ?? bindings.windowOf(binding),
+      inUse: gates.get(binding.alias)?.inUse() ?? 0,
+      waiting: gates.get(binding.alias)?.waiting() ?? 0,
+    }));
+    return [
+      ...models.filter((model) => model.isDefault),
+      ...models.filter((model) => !model.isDefault),
+      { ...demoModel, isDefault: byDefault === null },
+    ];
+  }
+
+  return {
+    async call(request, signal, onEvent) {
+      remember();
+      const lanes = lanesOf(request);
+      const lane = request.lane ?? lanes[0] ?? request.model.alias;
+      if (request.lane === null && lane !== request.model.alias)
+        onEvent({ type: 'notice', code: 'MODEL_FALLBACK', message: inPlaceOf(request.model.alias, lane) });
+      const outcome = await attempt(request, lane, signal, onEvent);
+      if (outcome.type !== 'failed') return outcome;
+      const { kind, status, accepted, retryAfterMs, message } = outcome;
+      const { workstreamId: workstream } = request;
+      // The sentence holds no credential and at most a line of what the endpoint said; the person reads the same.
+      log.warn(
+        { workstream, alias: lane, kind, status, accepted, retryAfterMs, sentence: message },
+        'model call failed',
+      );
+      return { ...outcome, othersLeft: lanes.some((other) => other !== lane) };
+    },
+    list,
+  };
+
+  /** Keeps what is known of aliases that leave the settings, for the workstreams that are still set to them. */
+  function remember(): void {
+    const now = bindings.current().all;
+    for (const binding of now) gone.set(binding.alias, binding);
+    health.keep(new Set(now.map(({ endpoint }) => endpoint.baseUrl)));
+  }
+}
+
+const infoOf = (binding: Binding) => ({
+  alias: binding.alias,
+  description: `${binding.model} at ${binding.endpoint.host}`,
+  demo: false,
+  maxOutput: binding.maxOutput,
+  concurrency: binding.concurrency,
+  fallbacks: binding.fallbacks,
+  temperature: binding.temperature,
+  effort: binding.effort,
+  efforts: binding.traits.efforts,
+  vision: binding.traits.vision,
+  reasoning: binding.traits.reasoning,
+  price: binding.price,
+});
+
+function waitingFor({ alias, concurrency }: Binding, ahead: number): string {
+  const calls = concurrency === 1 ? 'one call' : `${concurrency} calls`;
+  const before =
+    ahead === 0 ? 'this one is next' : `${ahead} more ${ahead === 1 ? 'is' : 'are'} before this one`;
+  return `Waiting for a slot: "${alias}" takes ${calls} at a time, and ${before}.`;
+}
+
+const inPlaceOf = (alias: string, lane: string): string => `"${lane}" is asked in place of "${alias}".`;
+
+/** Workstreams keep the alias they were made with; the settings may have changed since. */
+function unknownAlias(alias: string, models: readonly ModelModel[]): Attempted {
+  const known = models.map((model) => `"${model.alias}"`).join(', ');
+  return {
+    type: 'failed',
+    kind: 'NOT_FOUND',
+    alias,
+    accepted: false,
+    message: `The model "${alias}" of this workstream is not set up on this server any more: choose another one for it (${known}), or set it up again.`,
+    retryAfterMs: null,
+  };
+}

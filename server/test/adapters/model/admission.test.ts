@@ -1,0 +1,157 @@
+/** Owns: the gate of an alias (D-36): who may call, and when. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createGate } from '../../../src/adapters/model/admission.ts';
+
+const never = new AbortController().signal;
+
+/** Who was admitted so far, in order; each comes with the handle that lets its slot go. */
+function visitors(limit: number | null) {
+  const gate = createGate(limit);
+  const admitted: number[] = [];
+  const told: (readonly [n: number, ahead: number])[] = [];
+  const leave = new Map<number, () => void>();
+  async function come(n: number, signal: AbortSignal = never): Promise<void> {
+    const done = await gate.enter(signal, (ahead) => void told.push([n, ahead]));
+    if (!done) return;
+    admitted.push(n);
+    leave.set(n, done);
+  }
+  /** Everything that promises have to say has been said. */
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return { gate, admitted, told, come, leave: (n: number) => leave.get(n)!(), settle };
+}
+
+describe('The gate of an alias (D-36)', () => {
+  it('lets in as many as there are slots, the others in the order in which they came', async () => {
+    const v = visitors(2);
+    for (const n of [1, 2, 3, 4]) void v.come(n);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 2]);
+    expect(v.told).toEqual([
+      [3, 0],
+      [4, 1],
+    ]);
+    expect([v.gate.inUse(), v.gate.waiting()]).toEqual([2, 2]);
+    v.leave(2);
+    v.leave(1);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 2, 3, 4]);
+  });
+
+  it('lets nobody overtake one who waits, also when there is room again', async () => {
+    const v = visitors(1);
+    void v.come(1);
+    void v.come(2);
+    await v.settle();
+    v.gate.resize(0);
+    v.leave(1);
+    void v.come(3);
+    v.gate.resize(1);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 2]);
+  });
+
+  it('counts holders without a bound too, so that a bound that comes later holds', async () => {
+    const v = visitors(null);
+    for (const n of [1, 2, 3]) void v.come(n);
+    await v.settle();
+    v.gate.resize(2);
+    void v.come(4);
+    v.leave(1);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 2, 3]);
+    v.leave(2);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 2, 3, 4]);
+  });
+
+  it('admits at once whom a wider bound has room for', async () => {
+    const v = visitors(1);
+    for (const n of [1, 2, 3]) void v.come(n);
+    v.gate.resize(3);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 2, 3]);
+  });
+
+  it('never admits one who left while waiting, nor one who is gone before coming', async () => {
+    const v = visitors(1);
+    const leaving = new AbortController();
+    void v.come(1);
+    void v.come(2, leaving.signal);
+    void v.come(3);
+    await v.settle();
+    leaving.abort();
+    void v.come(4, leaving.signal);
+    v.leave(1);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 3]);
+    expect([v.gate.inUse(), v.gate.waiting()]).toEqual([1, 0]);
+  });
+
+  it('gives a slot back once, however often it is let go', async () => {
+    const v = visitors(1);
+    for (const n of [1, 2, 3]) void v.come(n);
+    await v.settle();
+    v.leave(1);
+    v.leave(1);
+    await v.settle();
+    expect(v.admitted).toEqual([1, 2]);
+  });
+
+  it('keeps its bound and its order whatever happens, and ends empty', async () => {
+    const moves = fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: fc.constant({ do: 'come' } as const) },
+        { weight: 3, arbitrary: fc.record({ do: fc.constant('leave' as const), pick: fc.nat() }) },
+        { weight: 2, arbitrary: fc.record({ do: fc.constant('giveUp' as const), pick: fc.nat() }) },
+        {
+          weight: 1,
+          arbitrary: fc.record({
+            do: fc.constant('resize' as const),
+            to: fc.option(fc.integer({ min: 0, max: 4 }), { nil: null }),
+          }),
+        },
+      ),
+      { maxLength: 60 },
+    );
+    await fc.assert(
+      fc.asyncProperty(moves, async (all) => {
+        let limit: number | null = 2;
+        const v = visitors(limit);
+        const signals = new Map<number, AbortController>();
+        const out = new Set<number>();
+        let n = 0;
+        const inside = (): number[] => v.admitted.filter((who) => !out.has(who));
+        for (const move of all) {
+          const before = v.admitted.length;
+          const had = inside().length;
+          if (move.do === 'come') {
+            n += 1;
+            signals.set(n, new AbortController());
+            void v.come(n, signals.get(n)!.signal);
+          } else if (move.do === 'resize') {
+            limit = move.to;
+            v.gate.resize(limit);
+          } else if (move.do === 'leave' && had > 0) {
+            const who = inside()[move.pick % had]!;
+            out.add(who);
+            v.leave(who);
+          } else if (move.do === 'giveUp' && n > 0) signals.get(1 + (move.pick % n))!.abort();
+          await v.settle();
+          const letIn = v.admitted.length - before;
+          if (letIn > 0) expect(inside().length).toBeLessThanOrEqual(limit ?? Infinity);
+          expect(v.gate.inUse()).toBe(inside().length);
+          expect(v.admitted).toEqual(v.admitted.toSorted((a, b) => a - b));
+        }
+        v.gate.resize(null);
+        await v.settle();
+        for (const who of inside()) {
+          out.add(who);
+          v.leave(who);
+        }
+        expect([v.gate.inUse(), v.gate.waiting()]).toEqual([0, 0]);
+      }),
+    );
+  });
+});
