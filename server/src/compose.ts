@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from './adapters/clock/index.ts';
-import { chooseModel, createModel, type DiscoveredEndpoint } from './adapters/model/index.ts';
+import { chooseModel, createModels, readModelFile, type DiscoveredEndpoint } from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
 import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts';
 import { makeFolder, openStorage } from './adapters/storage/index.ts';
@@ -122,9 +122,15 @@ async function assemble(
   }
   const { session } = begun;
 
-  const chosen = await chooseModel({ clock }, config.model);
+  const file = {
+    path: config.modelFile,
+    env: process.env,
+    readText: (path: string) => readFileSync(path, 'utf8'),
+  };
+  // Nobody looks for a local server where models are named.
+  const chosen = await chooseModel({ clock }, config.model, { search: readModelFile(file) === null });
   const { discovered } = chosen;
-  const model = createModel({ clock, log, config: chosen.config, discovered });
+  const model = createModels({ clock, log, config: chosen.config, discovered, file });
   const processes = createProcesses({ sessionId: session.id, clock });
   const hub = createHub();
   const ownRoot = join(config.dataDir, 'workspaces');
@@ -181,7 +187,7 @@ async function assemble(
         node: nodeId,
         database,
         workspaceRoots: workspaces.roots,
-        warnings: [...known],
+        warnings: [...known, ...[model.problem()].filter((problem) => problem !== null)],
         persistence: serverPersistence(registry),
       }),
   });
@@ -255,6 +261,7 @@ async function assemble(
           heartbeat.stop();
           recovery.stop();
           sweeps.stop();
+          model.stop();
           await registry.stop(settleMs);
           await http.close({ reconnect: true });
           await session.end();

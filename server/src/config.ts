@@ -3,10 +3,11 @@
  *
  * Invariants: every problem is listed at once; a value that may be a secret is never repeated in a message.
  */
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
+import { readModelFile } from './adapters/model/index.ts';
 
 export interface Config {
   readonly host: string;
@@ -29,6 +30,8 @@ export interface Config {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** GraphiQL and long error messages. */
   readonly dev: boolean;
+  /** Absolute path of the file of models; there need be none. */
+  readonly modelFile: string;
   readonly model: {
     readonly apiKey: string | undefined;
     readonly baseUrl: string | undefined;
@@ -102,6 +105,11 @@ const settings = {
     'the first the endpoint lists, or "default" if it lists none; gpt-5-mini with a key alone',
     'name of the model at the endpoint',
   ],
+  WEIR_CONFIG: [
+    text,
+    'weir.config.json in the folder the server is started in, if there is one',
+    'file of models: several endpoints, fallbacks, prices (docs/guide/models.md)',
+  ],
   WEIR_NODE: [
     text.refine((v) => /^[\w.-]{1,64}$/.test(v), {
       message: 'may have 1 to 64 letters, digits, ".", "_", "-"',
@@ -160,6 +168,7 @@ export function readConfig(
     else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
   }
   const config = toConfig(given as Given, cwd);
+  problems.push(...modelFileProblems(config, given.WEIR_CONFIG !== undefined, env));
   const { workspaceRoots } = config;
   // By number, not by name: what was written there may have been meant for another variable.
   for (const [i, root] of workspaceRoots.entries())
@@ -168,6 +177,18 @@ export function readConfig(
         `WEIR_WORKSPACES names a folder that does not exist (number ${i + 1} of ${workspaceRoots.length}); make it first, or name another.`,
       );
   return problems.length > 0 ? { type: 'invalid', problems } : { type: 'config', config };
+}
+
+/** Of a file that is named but not there, or that has faults. */
+function modelFileProblems(
+  { modelFile: path }: Config,
+  named: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const models = readModelFile({ path, env, readText: (file) => readFileSync(file, 'utf8') });
+  if (!models)
+    return named ? ['WEIR_CONFIG names a file that does not exist; make it first, or name another.'] : [];
+  return models.type === 'faulty' ? models.problems.map((problem) => `${path}: ${problem}`) : [];
 }
 
 type Given = { readonly [S in Setting]?: z.output<(typeof settings)[S][0]> };
@@ -187,6 +208,7 @@ function toConfig(given: Given, cwd: string): Config {
     node: given.WEIR_NODE ?? null,
     logLevel: given.LOG_LEVEL ?? 'info',
     dev: given.NODE_ENV === 'development',
+    modelFile: absolute(given.WEIR_CONFIG ?? 'weir.config.json'),
     model: {
       apiKey: given.OPENAI_API_KEY,
       baseUrl: given.OPENAI_BASE_URL,

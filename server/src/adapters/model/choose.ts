@@ -29,15 +29,18 @@ export interface ChosenModel {
 const namingMs = 2_000;
 const checkingMs = 10_000;
 
-/** With an endpoint set, that one; else the local servers are asked, 300 ms at most. Never rejects. */
+/** With an endpoint set, that one; else the local servers are asked, 300 ms at most, unless not to. Never rejects. */
 export async function chooseModel(
   deps: { readonly clock: Clock },
   config: ModelConfig,
-  { ports }: { readonly ports?: readonly LocalServer[] } = {},
+  { ports, search = true }: { readonly ports?: readonly LocalServer[]; readonly search?: boolean } = {},
 ): Promise<ChosenModel> {
   const baseUrl = config.baseUrl ?? (config.apiKey === undefined ? undefined : openAiUrl);
   const endpoint = baseUrl === undefined ? null : parseEndpoint(baseUrl.trim(), config.apiKey?.trim());
-  if (endpoint === null) return chooseLocal(deps, config, ports);
+  if (endpoint === null)
+    return search
+      ? chooseLocal(deps, config, ports)
+      : { config, discovered: null, warning: null, checked: Promise.resolve(null) };
   const ask = (withinMs: number) => listModels(deps.clock, endpoint, withinMs);
   // A key alone means OpenAI, where what is listed first is as good as chance.
   const named = config.model ?? (config.baseUrl === undefined ? openAiModel : undefined);
@@ -81,7 +84,13 @@ function insteadOf(wanted: string | undefined, found: DiscoveredEndpoint | null)
 
 /** `model`: what calls will name; undefined when that is not known, and nothing can be said about it. */
 function complaint(endpoint: Endpoint, model: string | undefined, listing: Listing): string | null {
-  const scope: FaultScope = { host: endpoint.host, model: model ?? 'default', secrets: endpoint.secrets };
+  const scope: FaultScope = {
+    alias: model ?? 'default',
+    host: endpoint.host,
+    model: model ?? 'default',
+    secrets: endpoint.secrets,
+    source: 'ENVIRONMENT',
+  };
   switch (listing.type) {
     case 'listed':
       if (model === undefined || listing.models.length === 0 || isListed(listing.models, model)) return null;

@@ -1,0 +1,80 @@
+/**
+ * Owns: how much a model can read at once, as its endpoint says. What it was trained for is not what is served, and is
+ * not taken for it.
+ *
+ * Invariant: an endpoint is asked once for each binding, in the background, and only where nothing is configured.
+ */
+import type { Clock } from '../../ports/clock.ts';
+import type { Binding } from './binding.ts';
+import { isRecord, parseJson, readText, type Json } from './wire/json.ts';
+
+const withinMs = 10_000;
+const maxBytes = 4 * 1024 * 1024;
+
+export interface Windows {
+  /** Tokens; null: not known, or not yet. */
+  of(binding: Binding): number | null;
+  /** Asks the endpoints of those that are new. Never rejects. */
+  learn(bindings: readonly Binding[]): Promise<void>;
+}
+
+export function createWindows(deps: { readonly clock: Clock }): Windows {
+  const known = new WeakMap<Binding, number | null>();
+  return {
+    of: (binding) => known.get(binding) ?? null,
+    async learn(bindings) {
+      const fresh = bindings.filter((binding) => binding.window === null && !known.has(binding));
+      for (const binding of fresh) known.set(binding, null);
+      await Promise.all(
+        fresh.map(async (binding) => known.set(binding, await servedWindow(deps.clock, binding))),
+      );
+    },
+  };
+}
+
+/** Tokens, or null where the endpoint does not say. Never rejects. */
+export async function servedWindow(clock: Clock, { endpoint, model }: Binding): Promise<number | null> {
+  const { baseUrl, authorization } = endpoint;
+  const ask = (url: string): Promise<unknown> => getJson(clock, url, authorization);
+  const listed = await ask(`${baseUrl}/models`);
+  const data = isRecord(listed) && Array.isArray(listed['data']) ? (listed['data'] as unknown[]) : [];
+  const names = [model, `${model}:latest`, `models/${model}`];
+  const entry = data.filter(isRecord).find((item) => names.includes(String(item['id'])));
+  const said = entry ? windowIn(entry) : null;
+  if (said !== null || !entry) return said;
+  // llama.cpp says there with how much it was started, and in its list only for what the model was trained.
+  if (!isRecord(entry['meta'])) return null;
+  const props = await ask(`${baseUrl.replace(/\/v1$/, '')}/props`);
+  const settings = isRecord(props) ? props['default_generation_settings'] : undefined;
+  return isRecord(settings) ? countOf(settings['n_ctx']) : null;
+}
+
+/** vLLM and SGLang, OpenRouter and Mistral, Groq, LM Studio, llama.cpp. */
+const windowIn = (entry: Json): number | null =>
+  countOf(entry['loaded_context_length']) ??
+  countOf(entry['max_model_len']) ??
+  countOf(entry['context_length']) ??
+  countOf(entry['context_window']) ??
+  countOf(entry['max_context_length']) ??
+  (isRecord(entry['meta']) ? countOf(entry['meta']['n_ctx']) : null);
+
+const countOf = (x: unknown): number | null =>
+  typeof x === 'number' && Number.isSafeInteger(x) && x > 0 && x < 2 ** 31 ? x : null;
+
+async function getJson(clock: Clock, url: string, authorization: string | null): Promise<unknown> {
+  const controller = new AbortController();
+  const cancel = clock.after(withinMs, () => controller.abort());
+  try {
+    const response = await fetch(url, {
+      signal: controller.signal,
+      redirect: 'manual',
+      headers: { accept: 'application/json', ...(authorization === null ? {} : { authorization }) },
+    });
+    return response.ok && response.body ? parseJson(await readText(response.body, maxBytes)) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
+    controller.abort();
+  }
+}

@@ -1,0 +1,293 @@
+/** Owns: `weir.config.json`: what it may say, what is said of its faults, and how a change is taken over. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
+import { readModels, type ReadModels } from '../../../src/adapters/model/file/read.ts';
+import { watchModelFile } from '../../../src/adapters/model/file/watch.ts';
+import { usualTraits, type Binding } from '../../../src/adapters/model/binding.ts';
+import { createTestClock } from '../../support/clock.ts';
+import { page, printed } from '../../../../scripts/print-model-schema.ts';
+
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** A disk of a test: text by path. */
+function disk(files: Record<string, string>) {
+  return {
+    files,
+    readText(path: string): string {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return text;
+    },
+  };
+}
+
+const read = (
+  json: unknown,
+  files: Record<string, string> = {},
+  env: Record<string, string> = {},
+): ReadModels =>
+  readModels(typeof json === 'string' ? json : JSON.stringify(json), {
+    env,
+    folder: '/etc/weir',
+    readText: disk(files).readText,
+  });
+
+const plain = { endpoint: 'http://localhost:11434/v1', model: 'qwen3' };
+
+const bindingsOf = (outcome: ReadModels): readonly Binding[] => {
+  if (outcome.type === 'faulty') throw new Error(outcome.problems.join(' '));
+  return outcome.bindings;
+};
+const problemsOf = (outcome: ReadModels): readonly string[] =>
+  outcome.type === 'faulty' ? outcome.problems : [];
+
+describe('The model file', () => {
+  it('needs of a model its endpoint and its name there, and assumes what is usual', () => {
+    expect(read({ models: { fast: plain } })).toEqual({
+      type: 'read',
+      default: 'fast',
+      bindings: [
+        {
+          alias: 'fast',
+          source: 'FILE',
+          endpoint: parseEndpoint(plain.endpoint, undefined),
+          model: 'qwen3',
+          dialect: 'CHAT',
+          fallbacks: [],
+          window: null,
+          maxOutput: null,
+          temperature: null,
+          effort: null,
+          concurrency: null,
+          price: null,
+          traits: usualTraits,
+        },
+      ],
+    });
+  });
+
+  it('takes everything that can be said of a model', () => {
+    const file = {
+      $schema: './docs/weir.config.schema.json',
+      default: 'big',
+      models: {
+        fast: plain,
+        big: {
+          ...plain,
+          key: { env: 'KEY' },
+          dialect: 'responses',
+          fallbacks: ['fast', 'fast'],
+          window: 1_000,
+          maxOutput: 100,
+          temperature: 0,
+          effort: 'xhigh',
+          concurrency: 3,
+          price: { input: 1, output: 2.5 },
+          capabilities: {
+            vision: true,
+            reasoning: true,
+            efforts: ['low', 'xhigh'],
+            parallelTools: false,
+            streamOptions: false,
+            finishOptional: true,
+            reasoningStartsOpen: true,
+            replayReasoning: true,
+            emptyText: 'absent',
+            outputField: 'max_tokens',
+          },
+        },
+      },
+    };
+    const outcome = read(file, {}, { KEY: ' sk-1 ' });
+    expect(outcome).toMatchObject({ default: 'big' });
+    expect(bindingsOf(outcome)[1]).toEqual({
+      alias: 'big',
+      source: 'FILE',
+      endpoint: parseEndpoint(plain.endpoint, 'sk-1'),
+      model: 'qwen3',
+      dialect: 'RESPONSES',
+      fallbacks: ['fast'],
+      window: 1_000,
+      maxOutput: 100,
+      temperature: 0,
+      effort: 'XHIGH',
+      concurrency: 3,
+      price: { input: 1, output: 2.5, cachedInput: null },
+      traits: {
+        vision: true,
+        reasoning: true,
+        efforts: ['LOW', 'XHIGH'],
+        parallelTools: false,
+        streamOptions: false,
+        finishOptional: true,
+        reasoningStartsOpen: true,
+        replayReasoning: true,
+        emptyText: 'ABSENT',
+        outputField: 'max_tokens',
+      },
+    });
+  });
+
+  it('takes a key from a file, whose path begins at its own folder', () => {
+    const [binding] = bindingsOf(
+      read({ models: { a: { ...plain, key: { file: 'key.txt' } } } }, { '/etc/weir/key.txt': 'sk-2\n' }),
+    );
+    expect(binding!.endpoint.authorization).toBe('Bearer sk-2');
+  });
+
+  it('lists every fault at once, each with its place', () => {
+    const problems = problemsOf(
+      read({
+        defaults: 'a',
+        models: {
+          a: { endpoint: 'ftp://x', model: '', windw: 3, key: 'sk-secret', temperature: 3, concurrency: 0 },
+          '\u0000b': plain,
+          c: { ...plain, price: { input: -1, output: 0 }, effort: 'much', window: 'NaN' },
+        },
+      }),
+    );
+    for (const place of [
+      'models.a.endpoint is no http or https URL.',
+      'models.a.model ',
+      'models.a has "windw", which is no setting',
+      'models.a.key must be { "env"',
+      'models.a.temperature ',
+      'models.a.concurrency ',
+      'is no alias',
+      'models.c.price.input ',
+      'models.c.effort ',
+      'models.c.window ',
+      'The file has "defaults", which is no setting',
+    ])
+      expect(
+        problems.filter((problem) => problem.includes(place)),
+        place,
+      ).toHaveLength(1);
+    expect(problems).toHaveLength(11);
+    expect(problems.join()).not.toContain('sk-secret');
+  });
+
+  it('lists what does not hang together', () => {
+    expect(
+      problemsOf(
+        read({
+          default: 'z',
+          models: {
+            a: { ...plain, fallbacks: ['a', 'y'] },
+            b: { ...plain, key: { env: 'NOT_SET' } },
+            c: { ...plain, key: { file: '/nowhere' } },
+          },
+        }),
+      ),
+    ).toEqual([
+      'models.a.fallbacks names the model itself.',
+      'models.a.fallbacks names "y", which is not among the models.',
+      'models.b.key names the variable NOT_SET, which is not set: set it before the start.',
+      'models.c.key names the file "/nowhere", which cannot be read (ENOENT).',
+      'default names "z", which is not among the models.',
+    ]);
+  });
+
+  it.each([
+    ['', 'It is not JSON'],
+    ['{"models":', 'It is not JSON'],
+    ['[]', 'The file is not right'],
+  ])('%j is refused with a sentence', (text, sentence) => {
+    expect(problemsOf(read(text)).join()).toContain(sentence);
+  });
+
+  it('is described to editors as it is read (docs/weir.config.schema.json)', () => {
+    expect(readFileSync(page, 'utf8'), 'run "pnpm schema:print"').toBe(printed());
+  });
+
+  it('may name no model at all', () => {
+    expect(read({ models: {} })).toEqual({ type: 'read', bindings: [], default: null });
+  });
+});
+
+describe('A change of the model file', () => {
+  const path = '/etc/weir/weir.config.json';
+  const models = (...aliases: readonly string[]): string =>
+    JSON.stringify({
+      models: Object.fromEntries(aliases.map((alias) => [alias, { ...plain, model: alias }])),
+    });
+
+  function watching(text: string | null, others: readonly Binding[] = []) {
+    const clock = createTestClock();
+    const { files, readText } = disk(text === null ? {} : { [path]: text });
+    const watched = watchModelFile({ clock, log: silentLog, path, env: {}, readText, others });
+    return {
+      watched,
+      aliases: () => watched.current().all.map(({ alias }) => alias),
+      async write(next: string | null): Promise<void> {
+        if (next === null) delete files[path];
+        else files[path] = next;
+        await clock.advance(2_000);
+      },
+    };
+  }
+
+  it('is taken over whole, and what has not changed stays the same value', async () => {
+    const w = watching(models('a', 'b'));
+    const before = w.watched.current();
+    let changes = 0;
+    w.watched.onChange(() => (changes += 1));
+    await w.write(models('b', 'c'));
+    expect(w.aliases()).toEqual(['b', 'c']);
+    expect(w.watched.current().all[0]).toBe(before.all[1]);
+    expect(changes).toBe(1);
+    await w.write(models('b', 'c'));
+    expect(changes).toBe(1);
+  });
+
+  it.each([
+    ['has faults', '{"models":{"a":{}}}'],
+    ['is half written', '{"models":{"a"'],
+    ['is gone', null],
+  ])('that %s leaves what serves, and says so until it is mended', async (_, text) => {
+    const w = watching(models('a'));
+    const before = w.watched.current().all;
+    await w.write(text);
+    expect(w.watched.current().all).toEqual(before);
+    expect(w.watched.problem()).toContain('so the settings from before are in use');
+    expect(w.watched.current().problems.get('a')).toBe(w.watched.problem());
+    await w.write(models('a', 'b'));
+    expect(w.watched.problem()).toBeNull();
+    expect(w.aliases()).toEqual(['a', 'b']);
+  });
+
+  it('by which it comes into being counts too', async () => {
+    const w = watching(null);
+    expect([w.aliases(), w.watched.problem(), w.watched.current().default]).toEqual([[], null, null]);
+    await w.write(models('a'));
+    expect([w.aliases(), w.watched.current().default]).toEqual([['a'], 'a']);
+  });
+
+  it('of a key in a file of its own counts too', async () => {
+    const clock = createTestClock();
+    const { files, readText } = disk({
+      [path]: JSON.stringify({ models: { a: { ...plain, key: { file: 'key' } } } }),
+      '/etc/weir/key': 'sk-1',
+    });
+    const watched = watchModelFile({ clock, log: silentLog, path, env: {}, readText, others: [] });
+    files['/etc/weir/key'] = 'sk-2';
+    await clock.advance(2_000);
+    expect(watched.current().all[0]!.endpoint.authorization).toBe('Bearer sk-2');
+  });
+
+  it('leaves the model of the environment, unless it takes its alias', async () => {
+    const [own] = bindingsOf(read({ models: { own: plain } }));
+    const w = watching(models('a'), [own!]);
+    expect(w.aliases()).toEqual(['a', 'own']);
+    await w.write(models('own'));
+    expect(w.watched.current().all).toMatchObject([{ alias: 'own', model: 'own' }]);
+  });
+
+  it('is not looked for any more once nobody wants to know', async () => {
+    const w = watching(models('a'));
+    w.watched.stop();
+    await w.write(models('b'));
+    expect(w.aliases()).toEqual(['a']);
+  });
+});
