@@ -2,9 +2,30 @@
  * Owns: one attempt at one model: connection, limits, abort, and what the endpoint turned out to want.
  * Does not own: what bytes and chunks mean (`wire/`), what a failure is called (`faults.ts`), retrying (SDK retries are
  * off, D-37), slots and health (`plane.ts`).
+ *
+ * Invariants: nothing is handed on after the outcome; on abort, timeout and at the end the connection is let go; what is
+ * learned from a refusal is tried once, and remembered once it was accepted.
+ *
+ * The SDK's own stream reader is not used: it hides [DONE], stops at the first event it cannot parse, and cannot say
+ * whether bytes still arrive.
  */
+import OpenAI, { BadRequestError, UnprocessableEntityError } from 'openai';
 import type { Effort } from 'schema/projection';
+import type { Clock } from '../../ports/clock.ts';
 import type { ModelAnswer, ModelDelta, ModelFault, ModelMessage, ToolDefinition } from '../../ports/model.ts';
+import { createAttempt, type Attempt } from './attempt.ts';
+import type { Binding } from './binding.ts';
+import { createFault, faultFromError, scopeOf, type FaultScope } from './faults.ts';
+import { createChatReader } from './wire/chat-reader.ts';
+import { toChatRequest } from './wire/chat-request.ts';
+import type { ChunkReader } from './wire/chunk.ts';
+import { createDrain } from './wire/drain.ts';
+import { createReading, type Reading } from './wire/events.ts';
+import { isRecord, parseJson, readText } from './wire/json.ts';
+import type { Outgoing } from './wire/outgoing.ts';
+import { createResponsesReader } from './wire/responses-reader.ts';
+import { toResponsesRequest } from './wire/responses-request.ts';
+import { firstWants, lessons, type Lesson, type Wants } from './wire/wants.ts';
 
 export interface Asked {
   readonly messages: readonly ModelMessage[];
@@ -23,4 +44,159 @@ export type Attempted = ModelAnswer | Fault | { readonly type: 'aborted' };
 export interface Caller {
   /** Never throws; `onDelta` is called synchronously as pieces arrive and never after the promise settles. */
   call(asked: Asked, signal: AbortSignal, onDelta: (delta: ModelDelta) => void): Promise<Attempted>;
+}
+
+interface Dialect {
+  createReader(): ChunkReader;
+  send(client: OpenAI, outgoing: Outgoing, signal: AbortSignal): Promise<Response>;
+}
+
+const dialects: Readonly<Record<Binding['dialect'], Dialect>> = {
+  CHAT: {
+    createReader: createChatReader,
+    send: (client, outgoing, signal) =>
+      client.chat.completions.create(toChatRequest(outgoing), { signal }).asResponse(),
+  },
+  RESPONSES: {
+    createReader: createResponsesReader,
+    send: (client, outgoing, signal) =>
+      client.responses.create(toResponsesRequest(outgoing), { signal }).asResponse(),
+  },
+};
+
+/**
+ * Until the response begins: a local model may read a long prompt first. Connecting alone is given 10 s by Node.
+ * Both end as faults that are worth another try.
+ */
+const responseTimeoutMs = 300_000;
+/** Between bytes of a response; keep-alive comments count as bytes (D-37). */
+const idleTimeoutMs = 120_000;
+/** Answers are far smaller; this is what keeps an endless one from filling the memory. */
+const maxResponseBytes = 64 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
+
+/** Whoever calls this binding's model; what it learns about its endpoint lives as long as it does. */
+export function createCaller(deps: { readonly clock: Clock }, binding: Binding): Caller {
+  const { clock } = deps;
+  const { endpoint } = binding;
+  const scope = scopeOf(binding);
+  const dialect = dialects[binding.dialect];
+  const client = new OpenAI({
+    baseURL: endpoint.baseUrl,
+    // The SDK wants a key; what is sent is decided by the header below.
+    apiKey: 'unused',
+    adminAPIKey: null,
+    defaultHeaders: { authorization: endpoint.authorization },
+    maxRetries: 0,
+    timeout: 2 * responseTimeoutMs,
+    logLevel: 'off',
+    fetch: fetchWithPlainErrors,
+  });
+  let remembered = firstWants(binding);
+
+  async function open(asked: Asked, attempt: Attempt): Promise<Response> {
+    let wants: Wants = remembered;
+    let lasting: Partial<Wants> = {};
+    const left = new Set<Lesson>(lessons);
+    for (;;) {
+      attempt.expect(responseTimeoutMs);
+      const outgoing = { binding, asked, wants };
+      try {
+        const response = await dialect.send(client, outgoing, attempt.signal);
+        remembered = { ...remembered, ...lasting };
+        return response;
+      } catch (error) {
+        const learned = learn(error, outgoing, left);
+        if (learned === null) throw error;
+        left.delete(learned.lesson);
+        wants = { ...wants, ...learned.wants };
+        if (learned.lesson.lasting) lasting = { ...lasting, ...learned.wants };
+      }
+    }
+  }
+
+  return {
+    async call(asked, signal, onDelta) {
+      if (signal.aborted) return { type: 'aborted' };
+      const attempt = createAttempt(clock, signal);
+      const drain = createDrain(binding, new Set(asked.tools.map((tool) => tool.name)), (delta) => {
+        if (!attempt.signal.aborted) onDelta(delta);
+      });
+      const reading = createReading(dialect.createReader(), drain, scope);
+      try {
+        const response = await open(asked, attempt);
+        const outcome = await readAnswer(response, reading, attempt, scope);
+        // `onDelta` itself may have been where the caller stopped.
+        return signal.aborted ? { type: 'aborted' } : outcome;
+      } catch (error) {
+        if (signal.aborted) return { type: 'aborted' };
+        return reading.breakOff(
+          attempt.timedOut() ? silence(attempt, reading, scope) : faultFromError(scope, error, clock.now()),
+        );
+      } finally {
+        attempt.end();
+      }
+    },
+  };
+}
+
+/** What to do differently after an error, by the first of the lessons left that knows it. */
+function learn(
+  error: unknown,
+  outgoing: Outgoing,
+  left: ReadonlySet<Lesson>,
+): { readonly lesson: Lesson; readonly wants: Partial<Wants> } | null {
+  if (!(error instanceof BadRequestError || error instanceof UnprocessableEntityError)) return null;
+  const said = `${error.message} ${JSON.stringify(error.error ?? '')}`;
+  for (const lesson of left) {
+    const wants = lesson.learn(said, outgoing);
+    if (wants) return { lesson, wants };
+  }
+  return null;
+}
+
+const silence = (attempt: Attempt, reading: Reading, scope: FaultScope): Fault =>
+  createFault(reading.hasBegun() ? 'IDLE_STREAM' : 'TIMEOUT', scope, {
+    detail: `no data for ${attempt.expected() / 1000} s`,
+  });
+
+async function readAnswer(
+  response: Response,
+  reading: Reading,
+  attempt: Attempt,
+  scope: FaultScope,
+): Promise<ModelAnswer | Fault> {
+  if (!response.body) return createFault('EMPTY', scope);
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+  let bytes = 0;
+  for (;;) {
+    attempt.expect(idleTimeoutMs);
+    const { done, value } = await reader.read();
+    // What was already read when the caller stopped is not the answer any more.
+    attempt.signal.throwIfAborted();
+    if (done) return reading.end();
+    const outcome = reading.feed(value);
+    if (outcome) {
+      if (outcome.type === 'answered') attempt.drain(reader);
+      return outcome;
+    }
+    bytes += value.byteLength;
+    if (bytes > maxResponseBytes)
+      return reading.breakOff(createFault('TOO_LONG', scope, { what: 'sent an answer without end' }));
+  }
+}
+
+/**
+ * `fetch` whose error bodies end after 64 KiB, since the SDK reads them whole, and have the shape the SDK looks for,
+ * `{ error: … }`: some endpoints send the inner object, or a list, and what they say would be lost.
+ */
+async function fetchWithPlainErrors(url: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.ok || !response.body) return response;
+  const text = await readText(response.body, maxErrorBytes);
+  const json = parseJson(text);
+  const error: unknown = Array.isArray(json) ? json[0] : json;
+  const plain = isRecord(error) ? JSON.stringify(error['error'] ? error : { error }) : text;
+  const { status, statusText, headers } = response;
+  return new Response(plain, { status, statusText, headers });
 }

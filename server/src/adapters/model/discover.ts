@@ -1,11 +1,11 @@
 /**
  * Owns: asking an endpoint for its list of models, and finding a local server by it, on 127.0.0.1 only.
- * Does not own: talking to it (`openai-chat.ts`), or telling the operator (`choose.ts`).
+ * Does not own: talking to it (`caller.ts`), or telling the operator (`choose.ts`).
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { codeOf } from './faults.ts';
-import { isRecord, parseJson, readText, textOf } from './json.ts';
+import { isRecord, parseJson, readText, textOf } from './wire/json.ts';
 
 export interface DiscoveredEndpoint {
   /** The server that usually has this port, for people. */

@@ -1,16 +1,20 @@
 /**
  * Owns: the chunks of one answer → deltas as they come, and the answer (or what is wrong with it) at the end.
- * Does not own: bytes and events (`events.ts`), or pieces of calls (`tool-calls.ts`).
+ * Does not own: bytes and events (`events.ts`), pieces of calls (`tool-calls.ts`), or what an ending means
+ * (`settle.ts`).
  *
  * Invariants: deltas of a channel, joined, are the channel's text in the answer; no delta splits a surrogate pair;
- * one choice only, the first that speaks; calls are there because they were sent, whatever the finish reason (D-38);
- * no more than `maxAnswer` is kept or handed on.
+ * calls are there because they were sent, whatever the finish reason (D-38); no more than `maxAnswer` is kept or
+ * handed on; each count of the usage is the largest that came.
  */
-import type { Finish, Usage } from 'schema/projection';
-import type { ModelAnswer, ModelDelta } from '../../ports/model.ts';
-import { isRecord, listOf, textOf, type Json } from './json.ts';
+import type { Native, Usage } from 'schema/projection';
+import type { ModelAnswer, ModelDelta } from '../../../ports/model.ts';
+import type { Binding } from '../binding.ts';
+import type { Chunk } from './chunk.ts';
+import type { ChatNative } from './native.ts';
+import { settle, type Ending, type Said, type Wrong } from './settle.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
-import { createToolCallAssembly } from './tool-calls.ts';
+import { createToolCallAssembly, type AssembledCall } from './tool-calls.ts';
 
 /**
  * Longest answer that is taken: text, reasoning and arguments together, UTF-16 units. About half a million tokens,
@@ -19,68 +23,52 @@ import { createToolCallAssembly } from './tool-calls.ts';
  */
 export const maxAnswer = 2 * 1024 * 1024;
 
-/** How the stream ended: by `[DONE]`, or because the endpoint closed it in an orderly way. */
-export type StreamEnd = 'DONE' | 'CLOSED';
-
-export type Assembled =
-  | { readonly type: 'answer'; readonly answer: ModelAnswer }
-  /** Neither a finish reason nor `[DONE]`: the endpoint or something on the way cut it off. */
-  | { readonly type: 'cutOff' }
-  /** Nothing a person or the loop could use. */
-  | { readonly type: 'empty'; readonly finish: Finish | null }
-  /** The provider says it broke down while answering. */
-  | { readonly type: 'broken' };
-
-export interface AnswerAssembly {
-  /**
-   * A parsed chunk; also a whole completion that was not streamed. Any JSON is accepted. TOO_LONG: the answer is longer
-   * than is taken (`maxAnswer`, `maxCalls`), and nothing more of it is.
-   */
-  add(chunk: unknown): 'MORE' | 'TOO_LONG';
-  finish(end: StreamEnd): Assembled;
-}
-
 /** Most of the model's own name that is kept, UTF-16 units. */
 const maxModel = 1_000;
+/** Most that is kept for the model alone, as JSON, UTF-16 units; what is beyond is left out. */
+const maxNative = maxAnswer;
 
-const finishByWord: Readonly<Record<string, Finish>> = {
-  stop: 'STOP',
-  stop_sequence: 'STOP',
-  end_turn: 'STOP',
-  eos: 'STOP',
-  tool_calls: 'TOOL_CALLS',
-  tool_use: 'TOOL_CALLS',
-  function_call: 'TOOL_CALLS',
-  length: 'LENGTH',
-  max_tokens: 'LENGTH',
-  model_length: 'LENGTH',
-  content_filter: 'CONTENT_FILTER',
-  safety: 'CONTENT_FILTER',
-  refusal: 'CONTENT_FILTER',
-};
+export interface Drain {
+  /** TOO_LONG: the answer is longer than is taken (`maxAnswer`, `maxCalls`), and nothing more of it is. */
+  add(chunk: Chunk): 'MORE' | 'TOO_LONG';
+  /** Whether the answer is one, should nothing more come: what breaks from here on takes nothing from it. */
+  isComplete(): boolean;
+  /** Once, at the end. */
+  finish(ending: Ending): ModelAnswer | Wrong;
+}
 
-export function createAnswerAssembly(
-  alias: string,
+/** Takes up one answer of this binding's model. `toolNames` are the tools that were offered. */
+export function createDrain(
+  binding: Binding,
   toolNames: ReadonlySet<string>,
   onDelta: (delta: ModelDelta) => void,
-): AnswerAssembly {
-  const text = createChannel((t) => onDelta({ type: 'text', text: t }));
-  const reasoning = createChannel((t) => onDelta({ type: 'reasoning', text: t }));
-  const content = createThinkTagSplitter({
-    text: (t) => text.push(t),
-    reasoning: (t) => reasoning.push(t),
-  });
+): Drain {
+  const text = createChannel('text');
+  const reasoning = createChannel('reasoning');
+  const content = createThinkTagSplitter(
+    { text: (t) => speak(text, t), reasoning: (t) => speak(reasoning, t) },
+    binding.traits.reasoningStartsOpen,
+  );
   const calls = createToolCallAssembly(toolNames);
+  const native = createNativeParts();
   let model = '';
-  let finishWord = '';
-  let choiceIndex: unknown = null;
-  let usage: Usage | null = null;
+  let word = '';
+  let declined = false;
+  let called = false;
+  let usage: Partial<Usage> = {};
   let kept = 0;
   let tooLong = false;
 
-  /** Hands text on while there is room for it. */
-  function push(channel: { push(text: string): void }, text: string): void {
-    if (claim(text.length)) channel.push(text);
+  function createChannel(type: ModelDelta['type']): Channel {
+    return newChannel(
+      (t) => onDelta({ type, text: t }),
+      (units) => claim(units),
+    );
+  }
+
+  function speak(channel: Channel, said: string): void {
+    channel.push(said);
+    if (said.trim() !== '') (channel === text ? reasoning : text).setApart();
   }
 
   function claim(units: number | null): boolean {
@@ -89,116 +77,158 @@ export function createAnswerAssembly(
     return !tooLong;
   }
 
-  function addDelta(delta: Json): void {
-    push(reasoning, reasoningOf(delta));
-    addContent(delta['content']);
-    // A refusal is what the model says to the person.
-    push(text, textOf(delta['refusal']));
-    claim(calls.add(delta['tool_calls']));
-    if (isRecord(delta['function_call'])) claim(calls.add([{ function: delta['function_call'] }]));
-  }
-
-  /** Text, or a list of parts of which some are reasoning. */
-  function addContent(value: unknown): void {
-    if (typeof value === 'string') return push(content, value);
-    for (const part of listOf(value)) {
-      if (!isRecord(part)) continue;
-      if (part['type'] === 'text') push(content, textOf(part['text']));
-      if (part['type'] === 'thinking') {
-        const inner = part['thinking'];
-        push(
-          reasoning,
-          textOf(inner) ||
-            listOf(inner)
-              .map((p) => textOf(isRecord(p) && p['text']))
-              .join(''),
-        );
-      }
+  function take(chunk: Chunk): void {
+    switch (chunk.type) {
+      case 'model':
+        model ||= chunk.name.slice(0, maxModel);
+        return;
+      case 'text':
+        if (chunk.apart) text.setApart();
+        if (claim(chunk.text.length)) content.push(chunk.text);
+        return;
+      case 'reasoning':
+        if (chunk.text !== '') content.interrupt('THOUGHT');
+        if (chunk.apart) reasoning.setApart();
+        if (claim(chunk.text.length)) speak(reasoning, chunk.text);
+        return;
+      case 'refusal':
+        declined ||= chunk.text.trim() !== '';
+        if (claim(chunk.text.length)) speak(text, chunk.text);
+        return;
+      case 'calls':
+        content.interrupt('CALL');
+        called = true;
+        claim(calls.add(chunk.pieces));
+        return;
+      case 'usage':
+        usage = largest(usage, chunk.usage);
+        return;
+      case 'finish':
+        // Some providers name a reason early and go on, so the last one counts.
+        word = chunk.word.toLowerCase();
+        return;
+      case 'native':
+        native.add(chunk.part);
+        return;
+      // What these mean is the reader's matter: they end it.
+      case 'error':
+      case 'end':
+        return;
     }
   }
 
+  const said = (silent: boolean): Said => ({
+    silent,
+    declined,
+    word,
+    delivered: !silent || reasoning.isSpoken(),
+    finishOptional: binding.traits.finishOptional,
+  });
+
   return {
     add(chunk) {
-      if (!isRecord(chunk) || tooLong) return tooLong ? 'TOO_LONG' : 'MORE';
-      model ||= textOf(chunk['model']).slice(0, maxModel);
-      usage = mergeUsage(usage, chunk['usage']);
-      for (const choice of listOf(chunk['choices'])) {
-        if (!isRecord(choice)) continue;
-        const index = choice['index'] ?? 0;
-        choiceIndex ??= index;
-        if (index !== choiceIndex) continue;
-        const delta = isRecord(choice['delta']) ? choice['delta'] : choice['message'];
-        if (isRecord(delta)) addDelta(delta);
-        // '' and null mean "not yet"; some providers name a reason early and go on, so the last one counts.
-        finishWord = textOf(choice['finish_reason']) || finishWord;
-      }
+      if (!tooLong) take(chunk);
       return tooLong ? 'TOO_LONG' : 'MORE';
     },
-    finish(end) {
+    isComplete() {
+      if (word === '' || word === 'error') return false;
+      const wrong = settle(said(!text.isSpoken() && !called), 'CLOSED', false);
+      // Nothing said although it was through: what breaks then may be why.
+      return wrong.type === 'complete' || wrong.kind !== 'EMPTY';
+    },
+    finish(ending) {
       content.end();
       text.end();
       reasoning.end();
       const assembled = calls.finish();
-      const silent = text.all().trim() === '' && assembled.length === 0;
-      const word = finishWord.toLowerCase();
-      if (word === 'error') return { type: 'broken' };
-      // [DONE] is the provider's own word that it is through; without a reason it counts as one. A plain end of the
-      // stream is what a crash or a proxy makes too, and counts as complete only after a finish reason.
-      if (word === '' && end === 'CLOSED') return { type: 'cutOff' };
-      const named = word === '' ? null : (finishByWord[word] ?? 'OTHER');
-      if (silent) return { type: 'empty', finish: named };
-      const finish = named ?? (assembled.length > 0 ? 'TOOL_CALLS' : 'STOP');
+      const settled = settle(said(!text.isSpoken() && assembled.length === 0), ending, assembled.length > 0);
+      if (settled.type === 'wrong') return settled;
+      for (const [call, { extra }] of assembled.entries())
+        if (extra !== undefined) native.add({ call, extra_content: extra } satisfies ChatNative);
+      const parts = native.all();
+      const { alias, dialect } = binding;
       return {
-        type: 'answer',
-        answer: {
-          type: 'answered',
-          text: text.all(),
-          reasoning: reasoning.all(),
-          calls: assembled,
-          finish,
-          usage,
-          model: model || alias,
-        },
+        type: 'answered',
+        text: text.all(),
+        reasoning: reasoning.all(),
+        calls: assembled.map(({ extra: _, ...call }: AssembledCall) => call),
+        finish: settled.finish,
+        usage: wholeUsage(usage),
+        alias,
+        model: model || alias,
+        ...(parts.length > 0 && {
+          native: { alias, model: binding.model, dialect, parts } satisfies Native,
+        }),
       };
     },
   };
 }
 
-/** The same thought may come under both names in one chunk. */
-const reasoningOf = (delta: Json): string => textOf(delta['reasoning_content']) || textOf(delta['reasoning']);
-
-/** Counts come in one chunk, in each, or field by field; the latest number of each field counts. */
-function mergeUsage(usage: Usage | null, sent: unknown): Usage | null {
-  if (!isRecord(sent)) return usage;
-  const inputTokens = countOf(sent['prompt_tokens']) ?? usage?.inputTokens;
-  const outputTokens = countOf(sent['completion_tokens']) ?? usage?.outputTokens;
-  if (inputTokens === undefined && outputTokens === undefined) return usage;
-  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 };
+/** Counts come in one chunk, in each, or field by field. */
+function largest(a: Partial<Usage>, b: Partial<Usage>): Partial<Usage> {
+  const merged: Record<string, number> = { ...a };
+  for (const [name, count] of Object.entries(b) as [string, number | undefined][])
+    if (count !== undefined) merged[name] = Math.max(merged[name] ?? 0, count);
+  return merged;
 }
 
-const countOf = (x: unknown): number | undefined =>
-  typeof x === 'number' && Number.isSafeInteger(x) && x >= 0 ? x : undefined;
+function wholeUsage({ inputTokens, outputTokens, ...more }: Partial<Usage>): Usage | null {
+  if (inputTokens === undefined && outputTokens === undefined) return null;
+  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...more };
+}
+
+function createNativeParts() {
+  const parts: unknown[] = [];
+  let units = 0;
+  return {
+    add(part: unknown): void {
+      units += JSON.stringify(part).length;
+      if (units <= maxNative) parts.push(part);
+    },
+    all: (): readonly unknown[] => parts,
+  };
+}
+
+interface Channel {
+  push(text: string): void;
+  /** What comes next does not go on with what there is: a blank line is put between, unless there is a line break. */
+  setApart(): void;
+  /** Whether more than white space was said. */
+  isSpoken(): boolean;
+  end(): void;
+  all(): string;
+}
 
 /** Collects text and hands it on, holding back the first half of a surrogate pair until its other half is there. */
-function createChannel(emit: (text: string) => void) {
+function newChannel(emit: (text: string) => void, claim: (units: number) => boolean): Channel {
   const parts: string[] = [];
   let half = '';
-  const pass = (text: string): void => {
+  let spoken = false;
+  let apart = false;
+
+  function pass(text: string): void {
     if (text === '') return;
-    parts.push(text);
-    emit(text);
-  };
+    const line = apart && spoken && !parts.at(-1)?.endsWith('\n') && !text.startsWith('\n') && claim(2);
+    const whole = line ? `\n\n${text}` : text;
+    apart = false;
+    spoken ||= text.trim() !== '';
+    parts.push(whole);
+    emit(whole);
+  }
+
   return {
-    push(text: string): void {
+    push(text) {
       if (text === '') return;
       const whole = half + text;
       half = /[\uD800-\uDBFF]/.exec(whole.slice(-1))?.[0] ?? '';
       pass(whole.slice(0, whole.length - half.length));
     },
-    end(): void {
+    setApart: () => void (apart = true),
+    isSpoken: () => spoken || half !== '',
+    end() {
       pass(half);
       half = '';
     },
-    all: (): string => parts.join(''),
+    all: () => parts.join(''),
   };
 }

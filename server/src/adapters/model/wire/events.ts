@@ -1,12 +1,19 @@
 /**
  * Owns: bytes → events → the answer, and what a body is that holds no events.
- * Does not own: where bytes come from (`openai-chat.ts`), or what chunks mean (`answer.ts`).
+ * Does not own: where bytes come from (`caller.ts`), what an event says (the dialect's reader), or what chunks amount to
+ * (`drain.ts`).
+ *
+ * Invariants: the same bytes give the same outcome however they are cut; there is one outcome, and what goes wrong
+ * after an answer is complete does not take it away.
  */
 import { createParser } from 'eventsource-parser';
-import type { ModelOutcome } from '../../ports/model.ts';
-import { maxAnswer, type AnswerAssembly } from './answer.ts';
-import { createFault, faultFromDescription, type FaultScope } from './faults.ts';
+import type { ModelAnswer } from '../../../ports/model.ts';
+import type { Fault } from '../caller.ts';
+import { createFault, faultFromDescription, type FaultScope } from '../faults.ts';
+import type { Chunk, ChunkReader } from './chunk.ts';
+import { maxAnswer, type Drain } from './drain.ts';
 import { isRecord, parseJson } from './json.ts';
+import type { Ending } from './settle.ts';
 
 /**
  * Longest event, or body without events, UTF-16 units: room for the longest answer with each unit escaped as \uXXXX,
@@ -14,33 +21,84 @@ import { isRecord, parseJson } from './json.ts';
  */
 const maxEvent = 8 * maxAnswer;
 
-/** What the events read so far amount to; null: read on. */
-export type Reading = ModelOutcome | 'DONE' | null;
+export interface Reading {
+  /** What the bytes so far amount to; null: read on. Nothing is fed after an outcome. */
+  feed(bytes: Uint8Array): ModelAnswer | Fault | null;
+  /** The bytes ended in an orderly way. */
+  end(): ModelAnswer | Fault;
+  /** They broke off by this fault: it is the outcome, unless the answer was complete. */
+  breakOff(fault: Fault): ModelAnswer | Fault;
+  /** Whether a stream of events has begun: what it said is never spliced with another answer (D-37). */
+  hasBegun(): boolean;
+}
 
 /**
- * Bytes → events → the answer. A body that does not begin like an event stream is kept, to be judged whole at its
- * end: a completion that was not streamed is as good; an error or a web page is named for what it is.
+ * Reads one response. A body that does not begin like an event stream is kept, to be judged whole at its end: an answer
+ * that was not streamed is as good; an error or a web page is named for what it is.
  */
-export function createEventReader(answer: AnswerAssembly, scope: FaultScope) {
+export function createReading(reader: ChunkReader, drain: Drain, scope: FaultScope): Reading {
   const decoder = new TextDecoder();
   let kind: 'UNKNOWN' | 'EVENTS' | 'BODY' = 'UNKNOWN';
   let body = '';
-  let result: Reading = null;
+  let outcome: ModelAnswer | Fault | null = null;
   const parser = createParser({
     maxBufferSize: maxEvent,
     onError({ type }) {
-      if (type === 'max-buffer-size-exceeded') result ??= tooLong(scope);
+      if (type === 'max-buffer-size-exceeded') outcome ??= fault(createFault('TOO_LONG', scope));
     },
     onEvent({ event, data }) {
-      if (result !== null || data.trim() === '') return;
-      result = readEvent(event, data, answer, scope);
+      if (outcome === null && data.trim() !== '') outcome = readEvent(event ?? '', data);
     },
   });
 
-  function take(text: string): Reading {
+  const fault = (what: Fault): Fault => ({ ...what, accepted: kind === 'EVENTS' });
+
+  function finish(ending: Ending): ModelAnswer | Fault {
+    const finished = drain.finish(ending);
+    if (finished.type === 'answered') return finished;
+    const { type: _, kind: wrong, ...words } = finished;
+    return fault(createFault(wrong, scope, words));
+  }
+
+  const orElse = (what: Fault): ModelAnswer | Fault => (drain.isComplete() ? finish('CLOSED') : fault(what));
+
+  function readEvent(name: string, data: string): ModelAnswer | Fault | null {
+    if (data.trim() === '[DONE]') return finish(reader.doneIsEnough ? 'DONE' : 'CLOSED');
+    const event = parseJson(data);
+    if (name === 'error') return orElse(faultFromDescription(scope, event ?? data, null));
+    if (event === undefined)
+      return orElse(createFault('MALFORMED', scope, { detail: 'a stream event is not JSON' }));
+    return take(reader.read(event, name));
+  }
+
+  function take(chunks: readonly Chunk[]): ModelAnswer | Fault | null {
+    for (const chunk of chunks) {
+      if (chunk.type === 'end') return finish('DONE');
+      if (chunk.type === 'error') {
+        // Providers put an error after the finish reason too, and tokens after that.
+        if (drain.isComplete()) continue;
+        return fault(faultFromDescription(scope, chunk.description, null));
+      }
+      if (drain.add(chunk) === 'TOO_LONG') return fault(createFault('TOO_LONG', scope));
+    }
+    return null;
+  }
+
+  function readBody(): ModelAnswer | Fault {
+    const json = parseJson(body);
+    const chunks = isRecord(json) && !json['error'] ? reader.readWhole(json) : null;
+    const read = chunks && take(chunks);
+    if (read) return read;
+    if (isRecord(json) && (json['error'] || json['object'] === 'error' || json['type'] === 'error'))
+      return fault(faultFromDescription(scope, json, null));
+    if (/^\s*</.test(body)) return fault(createFault('WEB_PAGE', scope));
+    return fault(createFault('MALFORMED', scope, { detail: 'the body is no event stream' }));
+  }
+
+  function feedText(text: string): ModelAnswer | Fault | null {
     if (kind === 'EVENTS') {
       parser.feed(text);
-      return result;
+      return outcome;
     }
     if (kind === 'UNKNOWN') {
       // White space before either means nothing.
@@ -48,55 +106,19 @@ export function createEventReader(answer: AnswerAssembly, scope: FaultScope) {
       if (begins !== '') kind = /^[[{<]/.test(begins) ? 'BODY' : 'EVENTS';
       body = begins;
     } else body += text;
-    if (kind !== 'EVENTS') return body.length > maxEvent ? tooLong(scope) : null;
+    if (kind !== 'EVENTS') return body.length > maxEvent ? fault(createFault('TOO_LONG', scope)) : null;
     parser.feed(body);
     body = '';
-    return result;
+    return outcome;
   }
 
   return {
-    feed: (chunk: Uint8Array): Reading => take(decoder.decode(chunk, { stream: true })),
-    end(): Reading {
+    feed: (bytes) => feedText(decoder.decode(bytes, { stream: true })),
+    end() {
       // The blank line that ends the last event is sometimes missing.
-      const reading = take(`${decoder.decode()}\n\n`);
-      return reading === null && kind === 'BODY' ? readBody(body, answer, scope) : reading;
+      return feedText(`${decoder.decode()}\n\n`) ?? (kind === 'BODY' ? readBody() : finish('CLOSED'));
     },
+    breakOff: orElse,
+    hasBegun: () => kind === 'EVENTS',
   };
 }
-
-function readEvent(
-  event: string | undefined,
-  data: string,
-  answer: AnswerAssembly,
-  scope: FaultScope,
-): Reading {
-  if (data.trim() === '[DONE]') return 'DONE';
-  const chunk = parseJson(data);
-  if (event === 'error') return faultFromDescription(scope, chunk ?? data, null);
-  if (chunk === undefined) return createFault('MALFORMED', scope, { detail: 'a stream event is not JSON' });
-  if (isRecord(chunk) && chunk['error']) return faultFromDescription(scope, chunk, null);
-  return answer.add(chunk) === 'TOO_LONG' ? tooLong(scope) : null;
-}
-
-function readBody(body: string, answer: AnswerAssembly, scope: FaultScope): Reading {
-  const json = parseJson(body);
-  if (isRecord(json) && Array.isArray(json['choices']) && !json['error']) {
-    return answer.add(json) === 'TOO_LONG' ? tooLong(scope) : 'DONE';
-  }
-  if (isRecord(json) && json['error']) return faultFromDescription(scope, json, null);
-  if (/^\s*</.test(body)) {
-    return createFault('MALFORMED', scope, {
-      what: 'answered with a web page',
-      advice: 'check OPENAI_BASE_URL, which usually ends in /v1',
-      retryable: false,
-    });
-  }
-  return createFault('MALFORMED', scope, { detail: 'the body is no event stream' });
-}
-
-const tooLong = (scope: FaultScope): ModelOutcome =>
-  createFault('OTHER', scope, {
-    what: 'gave an answer that is longer than Weir takes',
-    advice: 'ask for less at once, or for the long part in a file',
-    retryable: false,
-  });

@@ -9,6 +9,10 @@ export const textOf = (x: unknown): string => (typeof x === 'string' ? x : '');
 
 export const listOf = (x: unknown): readonly unknown[] => (Array.isArray(x) ? x : []);
 
+/** The value as a count when it is one. */
+export const countOf = (x: unknown): number | undefined =>
+  typeof x === 'number' && Number.isSafeInteger(x) && x >= 0 ? x : undefined;
+
 /** The parsed value, or undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

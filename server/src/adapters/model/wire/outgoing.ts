@@ -1,77 +1,31 @@
 /**
- * Owns: canonical messages → the body of a chat completion request. Pure.
+ * Owns: what both dialects' requests have in common: what is asked, and how a call is named, told and known again.
  *
- * Invariants: call ids are unique within a request and the same in call and result (D-35); arguments on the wire are
- * always the text of a JSON object; no assistant message is empty; the same conversation gives the same bytes, and
- * a longer one begins with them (prompt caches live on that).
+ * Invariants: call ids are unique within a request and the same in call and result (D-35), and earlier calls keep theirs
+ * as a conversation grows; arguments on the wire are always the text of a JSON object.
  */
-import type { ChatCompletionCreateParamsStreaming, ChatCompletionMessageParam } from 'openai/resources';
 import type { Call } from 'schema/projection';
-import type { ModelMessage, ModelRequest } from '../../ports/model.ts';
+import type { ModelMessage } from '../../../ports/model.ts';
+import type { Asked } from '../caller.ts';
+import type { Binding } from '../binding.ts';
 import { isRecord, parseJson } from './json.ts';
+import type { Wants } from './wants.ts';
 
-/** The request body. `withUsage` asks for the token count, which some endpoints refuse to be asked for. */
-export function toWireRequest(
-  model: string,
-  request: ModelRequest,
-  withUsage: boolean,
-): ChatCompletionCreateParamsStreaming {
-  return {
-    model,
-    messages: toWireMessages(request.messages),
-    ...(request.tools.length > 0 && {
-      tools: request.tools.map(({ name, description, parameters }) => ({
-        type: 'function' as const,
-        function: { name, description, parameters: { ...parameters } },
-      })),
-    }),
-    stream: true,
-    ...(withUsage && { stream_options: { include_usage: true } }),
-  };
+/** All that a request is made of. */
+export interface Outgoing {
+  readonly binding: Binding;
+  readonly asked: Asked;
+  readonly wants: Wants;
 }
 
-function toWireMessages(messages: readonly ModelMessage[]): ChatCompletionMessageParam[] {
-  const idOf = assignWireIds(messages);
-  return messages.flatMap((message): ChatCompletionMessageParam[] => {
-    switch (message.role) {
-      case 'system':
-        return [{ role: 'system', content: message.text }];
-      case 'user':
-        return [{ role: 'user', content: message.text }];
-      case 'assistant':
-        return toWireAssistant(message, idOf);
-      case 'tool':
-        return [{ role: 'tool', tool_call_id: idOf(message.callId), content: message.text }];
-    }
-  });
-}
+export type AssistantMessage = Extract<ModelMessage, { role: 'assistant' }>;
 
-function toWireAssistant(
-  message: Extract<ModelMessage, { role: 'assistant' }>,
-  idOf: (callId: string) => string,
-): ChatCompletionMessageParam[] {
-  if (message.calls.length === 0) {
-    // Strict endpoints refuse an assistant message with neither text nor calls, for ever after.
-    return message.text.trim() === '' ? [] : [{ role: 'assistant', content: message.text }];
-  }
-  return [
-    {
-      role: 'assistant',
-      content: message.text === '' ? null : message.text,
-      tool_calls: message.calls.map((call) => ({
-        id: idOf(call.callId),
-        type: 'function',
-        function: { name: toWireName(call.name), arguments: toWireArguments(call.arguments) },
-      })),
-    },
-  ];
-}
+/** Whether there is nothing in it that a provider accepts: strict ones refuse such a message for ever after. */
+export const isBare = ({ text, calls }: AssistantMessage): boolean =>
+  calls.length === 0 && text.trim() === '';
 
-/**
- * The provider's own id where it is usable and not taken by an earlier call, else one made from ours. Earlier calls
- * keep their ids as a conversation grows.
- */
-function assignWireIds(messages: readonly ModelMessage[]): (callId: string) => string {
+/** The provider's own id where it is usable and not taken by an earlier call, else one made from ours. */
+export function assignWireIds(messages: readonly ModelMessage[]): (callId: string) => string {
   const ids = new Map<string, string>();
   const taken = new Set<string>();
   const assign = (call: Pick<Call, 'callId' | 'providerId'>): void => {
@@ -88,6 +42,22 @@ function assignWireIds(messages: readonly ModelMessage[]): (callId: string) => s
 }
 
 /** Arguments the model wrote badly stay so in the journal; sent back, they would be refused in every later request. */
-const toWireArguments = (text: string): string => (isRecord(parseJson(text)) ? text : '{}');
+export const wireArguments = (text: string): string => (isRecord(parseJson(text)) ? text : '{}');
 
-const toWireName = (name: string): string => name.replace(/[^\w-]/g, '_').slice(0, 64) || 'unknown';
+export const wireName = (name: string): string => name.replace(/[^\w-]/g, '_').slice(0, 64) || 'unknown';
+
+/** What is sent of the settings of this call: what the endpoint refused before is left out. */
+export function settingsOf({ binding, asked, wants }: Outgoing) {
+  const { temperature, effort } = asked;
+  return {
+    temperature:
+      temperature !== null && !wants.refused.has(`temperature ${temperature}`) ? temperature : null,
+    effort: effort !== null && !wants.refused.has(`effort ${effort}`) ? effort : null,
+    maxOutput: wants.outputLimit ?? binding.maxOutput,
+    oneToolAtATime: !binding.traits.parallelTools && asked.tools.length > 0,
+  };
+}
+
+/** As the provider writes it. */
+export const wireEffort = (effort: NonNullable<Asked['effort']>) =>
+  effort.toLowerCase() as Lowercase<typeof effort>;

@@ -1,6 +1,6 @@
 /**
  * Owns: putting streamed pieces of tool calls together, however a provider cuts, numbers and repeats them.
- * Does not own: the text of arguments (`arguments.ts`), whether a call makes sense (the tools), or our own ids (D-35).
+ * Does not own: how a dialect writes a piece (its reader), the text of arguments (`arguments.ts`), whether a call makes sense (the tools), or our own ids (D-35).
  *
  * Which call a piece belongs to: its id, unless the index says otherwise; then its index; then the last call. A
  * piece opens a new call when what it brings cannot continue the call it points at.
@@ -8,7 +8,7 @@
  * Invariant: a piece costs what it is long, plus at most `maxCalls` steps, however many came before it.
  */
 import { createArgumentsText, type ArgumentsText } from './arguments.ts';
-import { isRecord, listOf, textOf, type Json } from './json.ts';
+import type { CallPiece } from './chunk.ts';
 
 /** Most calls of one answer; more than that is no plan but a loop. */
 export const maxCalls = 1_000;
@@ -22,13 +22,8 @@ export interface AssembledCall {
   readonly name: string;
   /** JSON text as the model wrote it, not necessarily valid; `{}` when it wrote nothing. */
   readonly arguments: string;
-}
-
-interface Piece {
-  readonly index: number | null;
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: string;
+  /** What the provider wants to see again beside it; absent when nothing came. */
+  readonly extra?: unknown;
 }
 
 interface Slot {
@@ -36,6 +31,7 @@ interface Slot {
   id: string;
   name: Name;
   readonly arguments: ArgumentsText;
+  extra?: unknown;
   /** Number of the chunk that last wrote to it. */
   chunk: number;
 }
@@ -52,10 +48,10 @@ const noName: Name = { joined: '', known: null };
 
 export interface ToolCallAssembly {
   /**
-   * The `tool_calls` of one delta; anything else than a list is ignored. Gives the UTF-16 units of arguments that were
-   * kept, or null once there are more calls than `maxCalls`; what is beyond them is dropped.
+   * The pieces of one event. Gives the UTF-16 units of arguments that were kept, or null once there are more calls
+   * than `maxCalls`; what is beyond them is dropped.
    */
-  add(toolCalls: unknown): number | null;
+  add(pieces: readonly CallPiece[]): number | null;
   finish(): readonly AssembledCall[];
 }
 
@@ -64,18 +60,19 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
   const slots: Slot[] = [];
   let chunk = 0;
 
-  function put(piece: Piece): number | null {
+  function put(piece: CallPiece): number | null {
     const pointed = target(slots, piece);
     const slot = pointed && continues(pointed, piece) ? pointed : openSlot(piece);
     if (!slot) return null;
     slot.chunk = chunk;
     slot.index ??= piece.index;
     if (slot.id === '') slot.id = piece.id;
+    if (piece.extra !== undefined) slot.extra = piece.extra;
     if (piece.name !== '') slot.name = withPiece(slot.name, piece.name, toolNames);
     return slot.arguments.add(piece.arguments);
   }
 
-  function continues(slot: Slot, piece: Piece): boolean {
+  function continues(slot: Slot, piece: CallPiece): boolean {
     const named = slot.name.joined !== '';
     if (piece.name !== '' && named) {
       // Two named entries of one chunk are two calls, even when they are alike.
@@ -90,13 +87,13 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
   }
 
   /** Both names are tools, and the second does not merely go on with the first. */
-  function namesAnother(slot: Slot, piece: Piece): boolean {
+  function namesAnother(slot: Slot, piece: CallPiece): boolean {
     const name = nameText(slot.name, toolNames);
     const grown = nameText(withPiece(slot.name, piece.name, toolNames), toolNames);
     return piece.name !== name && grown === piece.name && !piece.name.startsWith(name) && toolNames.has(name);
   }
 
-  function openSlot({ index, id }: Piece): Slot | null {
+  function openSlot({ index, id }: CallPiece): Slot | null {
     if (slots.length >= maxCalls) return null;
     const slot: Slot = { index, id, name: noName, arguments: createArgumentsText(), chunk };
     slots.push(slot);
@@ -104,12 +101,11 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
   }
 
   return {
-    add(toolCalls) {
+    add(pieces) {
       chunk++;
       let kept = 0;
-      for (const item of listOf(toolCalls)) {
-        if (!isRecord(item)) continue;
-        const units = put(toPiece(item));
+      for (const piece of pieces) {
+        const units = put(trimmed(piece));
         if (units === null) return null;
         kept += units;
       }
@@ -123,25 +119,19 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
           providerId: slot.id,
           name: nameText(slot.name, toolNames),
           arguments: slot.arguments.text(),
+          ...(slot.extra !== undefined && { extra: slot.extra }),
         })),
   };
 }
 
-function toPiece(item: Json): Piece {
-  const f = isRecord(item['function']) ? item['function'] : {};
-  const input = f['arguments'];
-  const index = item['index'];
-  return {
-    index: typeof index === 'number' && Number.isInteger(index) ? index : null,
-    id: textOf(item['id']).trim().slice(0, maxId),
-    name: textOf(f['name']).trim().slice(0, maxName),
-    // Some endpoints send the arguments as an object instead of its text.
-    arguments: typeof input === 'string' ? input : isRecord(input) ? JSON.stringify(input) : '',
-  };
-}
+const trimmed = (piece: CallPiece): CallPiece => ({
+  ...piece,
+  id: piece.id.trim().slice(0, maxId),
+  name: piece.name.trim().slice(0, maxName),
+});
 
 /** The call a piece points at. */
-function target(slots: readonly Slot[], piece: Piece): Slot | undefined {
+function target(slots: readonly Slot[], piece: CallPiece): Slot | undefined {
   const sameIndex = (slot: Slot): boolean =>
     piece.index === null || slot.index === null || slot.index === piece.index;
   if (piece.id !== '') {
@@ -152,7 +142,7 @@ function target(slots: readonly Slot[], piece: Piece): Slot | undefined {
 }
 
 /** A call that is whole is followed by its own repetition at most; other arguments begin the next call. */
-function bringsOtherArguments(slot: Slot, piece: Piece): boolean {
+function bringsOtherArguments(slot: Slot, piece: CallPiece): boolean {
   if (!piece.arguments.trimStart().startsWith('{') || !slot.arguments.isWhole()) return false;
   const written = slot.arguments.text();
   // `{}` first and the real arguments later is one call.

@@ -1,0 +1,154 @@
+/**
+ * Owns: what an endpoint turned out to want, told by how it refuses. Pure.
+ * Does not own: asking again (`caller.ts`).
+ *
+ * Invariant: each lesson is learned at most once per call, so a call asks at most `lessons.length` times more.
+ */
+import type { Asked } from '../caller.ts';
+import type { Binding, Traits } from '../binding.ts';
+import { settingsOf } from './outgoing.ts';
+
+export interface Wants {
+  /** It may be asked to count its tokens. */
+  readonly usage: boolean;
+  readonly outputField: Traits['outputField'];
+  /** Each assistant message has to say what was thought. */
+  readonly reasoningBack: boolean;
+  /** `temperature 0.2`, `effort HIGH`: values that it does not take. */
+  readonly refused: ReadonlySet<string>;
+  /** It takes and gives encrypted thoughts. */
+  readonly encrypted: boolean;
+  /** Most tokens of the answer in place of the setting; null: as set. */
+  readonly outputLimit: number | null;
+}
+
+export const firstWants = ({ traits }: Binding): Wants => ({
+  usage: true,
+  outputField: traits.outputField,
+  reasoningBack: false,
+  refused: new Set(),
+  encrypted: true,
+  outputLimit: null,
+});
+
+interface Sent {
+  readonly binding: Binding;
+  readonly asked: Asked;
+  readonly wants: Wants;
+}
+
+export interface Lesson {
+  readonly name: string;
+  /** Whether it holds for later calls too, and not only for this conversation. */
+  readonly lasting: boolean;
+  /** What to do differently after this refusal of what was sent; null when it says nothing about that. */
+  learn(said: string, sent: Sent): Partial<Wants> | null;
+}
+
+/** Words of refusals of a parameter or its value. */
+const unsupported =
+  /unsupported|not supported|(does|do)(n't| not) support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|forbidden|deprecated/i;
+
+/** Of an answer that would have room, this part is left free: providers count prompts a little differently each time. */
+const margin = (window: number): number => Math.max(16, Math.ceil(window / 100));
+/** An answer of fewer tokens is none. */
+const minOutput = 64;
+
+/** In the order in which they are looked for. */
+export const lessons: readonly Lesson[] = [
+  {
+    name: 'usage',
+    lasting: true,
+    learn: (said, { binding, wants }) =>
+      binding.dialect === 'CHAT' &&
+      binding.traits.streamOptions &&
+      wants.usage &&
+      /stream_options|include_usage/.test(said)
+        ? { usage: false }
+        : null,
+  },
+  {
+    name: 'reasoning',
+    lasting: true,
+    learn: (said, { binding, wants }) =>
+      binding.dialect === 'CHAT' &&
+      !wants.reasoningBack &&
+      /reasoning_content/.test(said) &&
+      !unsupported.test(said)
+        ? { reasoningBack: true }
+        : null,
+  },
+  {
+    name: 'output limit',
+    lasting: false,
+    learn(said) {
+      const room = roomIn(said);
+      return room !== null && room >= minOutput ? { outputLimit: room } : null;
+    },
+  },
+  {
+    name: 'output field',
+    lasting: true,
+    learn(said, sent) {
+      const field = sent.wants.outputField;
+      if (sent.binding.dialect !== 'CHAT' || settingsOf(sent).maxOutput === null) return null;
+      if (!names(said, field) || !unsupported.test(said)) return null;
+      return { outputField: field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens' };
+    },
+  },
+  {
+    name: 'temperature',
+    lasting: true,
+    learn(said, sent) {
+      const { temperature } = settingsOf(sent);
+      if (temperature === null || !names(said, 'temperature') || !unsupported.test(said)) return null;
+      return { refused: new Set([...sent.wants.refused, `temperature ${temperature}`]) };
+    },
+  },
+  {
+    name: 'effort',
+    lasting: true,
+    learn(said, sent) {
+      const { effort } = settingsOf(sent);
+      if (effort === null || !unsupported.test(said)) return null;
+      if (!/reasoning_effort|reasoning\.effort|support think|"reasoning"|'reasoning'/i.test(said))
+        return null;
+      return { refused: new Set([...sent.wants.refused, `effort ${effort}`]) };
+    },
+  },
+  {
+    // Thoughts that its key cannot read any more would be refused in every later request of the conversation.
+    name: 'encrypted thoughts',
+    lasting: false,
+    learn: (said, { binding, wants }) =>
+      binding.dialect === 'RESPONSES' &&
+      binding.traits.reasoning &&
+      wants.encrypted &&
+      /encrypted[_ ]content/i.test(said)
+        ? { encrypted: false }
+        : null,
+  },
+];
+
+const names = (said: string, parameter: string): boolean => new RegExp(`\\b${parameter}\\b`).test(said);
+
+/** Ways to say that prompt and answer together do not fit: the window and what the prompt takes of it. */
+const overfull: readonly RegExp[] = [
+  /maximum context length is (?<window>\d+) tokens.*?requested \d+ output tokens and your prompt contains (?:at least )?(?<prompt>\d+)/is,
+  /maximum context length is (?<window>\d+) tokens.*?requested (?:about )?\d+ tokens \((?<prompt>\d+)/is,
+  /maximum context length is (?<window>\d+) tokens and your request has (?<prompt>\d+) input tokens/is,
+  /exceeds? (?:the )?context (?:limit|length|window).*?(?<prompt>\d+) \+ \d+ > (?<window>\d+)/is,
+];
+
+/** Tokens that are left for an answer, by the numbers of a refusal; null when it has none. */
+function roomIn(said: string): number | null {
+  // Thousands are sometimes set apart.
+  const plain = said.replace(/(?<=\d)[,_](?=\d{3})/g, '');
+  for (const way of overfull) {
+    const groups = way.exec(plain)?.groups;
+    if (!groups) continue;
+    const window = Number(groups['window']);
+    return window - Number(groups['prompt']) - margin(window);
+  }
+  return null;
+}
