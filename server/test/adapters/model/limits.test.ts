@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { maxAnswer } from '../../../src/adapters/model/answer.ts';
-import { createThinkTagSplitter } from '../../../src/adapters/model/think-tags.ts';
-import { maxCalls } from '../../../src/adapters/model/tool-calls.ts';
+import { maxAnswer } from '../../../src/adapters/model/wire/drain.ts';
+import { createThinkTagSplitter } from '../../../src/adapters/model/wire/think-tags.ts';
+import { maxCalls } from '../../../src/adapters/model/wire/tool-calls.ts';
 import type { Piece } from '../../support/scripted-provider.ts';
 import { chunk, connect, sse } from './harness.ts';
 
@@ -15,8 +15,7 @@ const parts = (delta: (text: string) => object, count: number): Piece[] =>
 const never: Piece = { gate: 'never' };
 const tooLong = {
   type: 'failed',
-  kind: 'OTHER',
-  retryable: false,
+  kind: 'TOO_LONG',
   message: expect.stringMatching(/longer than Weir takes; ask for less/) as string,
 };
 

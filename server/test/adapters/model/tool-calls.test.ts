@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
-import { createToolCallAssembly, maxCalls } from '../../../src/adapters/model/tool-calls.ts';
+import { readCallPieces } from '../../../src/adapters/model/wire/chat-reader.ts';
+import { createToolCallAssembly, maxCalls } from '../../../src/adapters/model/wire/tool-calls.ts';
 
 const tools = new Set(['shell', 'read_file', 'list', 'edit_existing_file']);
 
 /** Each element is the `tool_calls` of one chunk. */
 function assemble(chunks: readonly (readonly unknown[])[]) {
   const assembly = createToolCallAssembly(tools);
-  for (const items of chunks) assembly.add(items);
+  for (const items of chunks) assembly.add(readCallPieces(items));
   return assembly.finish().map((c) => [c.providerId, c.name, c.arguments]);
 }
 
@@ -190,7 +191,7 @@ test.each<[string, readonly (readonly unknown[])[], readonly (readonly string[])
 /** The one call that comes out of very many pieces, which takes for ever when each piece looks back at all before. */
 function assembleMany(piece: (i: number) => unknown) {
   const assembly = createToolCallAssembly(tools);
-  for (let i = 0; i < 50_000; i++) assembly.add([piece(i)]);
+  for (let i = 0; i < 50_000; i++) assembly.add(readCallPieces([piece(i)]));
   const calls = assembly.finish();
   expect(calls).toHaveLength(1);
   return calls[0]!;
@@ -242,7 +243,7 @@ test.each<[string, (i: number) => unknown, string, string]>([
 test('no more than 1,000 calls are put together, and what is beyond is said to be', () => {
   const assembly = createToolCallAssembly(tools);
   const calls = Array.from({ length: maxCalls }, (_, index) => ({ index, ...f('list', '{}') }));
-  expect(assembly.add(calls)).toBe(2 * maxCalls);
-  expect(assembly.add([{ index: maxCalls, ...f('list', '{}') }])).toBeNull();
+  expect(assembly.add(readCallPieces(calls))).toBe(2 * maxCalls);
+  expect(assembly.add(readCallPieces([{ index: maxCalls, ...f('list', '{}') }]))).toBeNull();
   expect(assembly.finish()).toHaveLength(maxCalls);
 });

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toWireRequest } from '../../../src/adapters/model/wire.ts';
+import { toChatRequest } from '../../../src/adapters/model/wire/chat-request.ts';
+import { firstWants } from '../../../src/adapters/model/wire/wants.ts';
+import type { Asked } from '../../../src/adapters/model/caller.ts';
 import type { ModelMessage } from '../../../src/ports/model.ts';
+import { bindingFor } from './harness.ts';
 
 /** Assistant messages with calls, each call answered by a tool message. */
 const conversation = fc
@@ -34,8 +37,12 @@ const conversation = fc
     ]),
   );
 
+const binding = bindingFor('http://models.test/v1');
+const wants = firstWants(binding);
+const asked: Asked = { messages: [], tools: [], temperature: null, effort: null };
+
 const lower = (rounds: readonly (readonly ModelMessage[])[]) =>
-  toWireRequest('m', { workstreamId: 'w1', alias: 'a', messages: rounds.flat(), tools: [] }, true).messages;
+  toChatRequest({ binding, wants, asked: { ...asked, messages: rounds.flat() } }).messages;
 
 test('ids are unique on the wire, the same in call and result, and arguments are always an object (D-35)', () => {
   fc.assert(
@@ -64,12 +71,4 @@ test('a longer conversation begins with the bytes of the shorter one', () => {
       expect(lower(rounds).slice(0, before.length)).toEqual(before);
     }),
   );
-});
-
-test('a request without tools has no tools field, which some endpoints refuse empty', () => {
-  expect(toWireRequest('m', { workstreamId: 'w1', alias: 'a', messages: [], tools: [] }, false)).toEqual({
-    model: 'm',
-    messages: [],
-    stream: true,
-  });
 });

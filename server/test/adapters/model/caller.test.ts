@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { ModelOutcome, ModelRequest } from '../../../src/ports/model.ts';
+import type { Asked, Attempted } from '../../../src/adapters/model/caller.ts';
 import { createTestClock } from '../../support/clock.ts';
 import { lastMessage } from '../../support/scripted-provider.ts';
 import { bytes, chunk, connect, connectInPieces, question, sse, tool } from './harness.ts';
 
-const answered = (outcome: ModelOutcome) => {
+const answered = (outcome: Attempted) => {
   if (outcome.type !== 'answered') throw new Error(`not answered: ${JSON.stringify(outcome)}`);
   return outcome;
 };
@@ -26,6 +26,7 @@ test('a plain answer streams as it comes and ends with text, usage and the name 
     calls: [],
     finish: 'STOP',
     usage: { inputTokens: 7, outputTokens: 2 },
+    alias: 'alias',
     model: 'm1',
   });
 });
@@ -44,9 +45,8 @@ test('the request body of a conversation with tool results is exactly this', asy
   await using link = await connect();
   link.provider.script([{ stream: ['done'] }]);
   const call = { callId: 'aa', providerId: 'p1', name: 'read_file', arguments: '{"path":"a"}' };
-  const request: ModelRequest = {
-    workstreamId: 'w1',
-    alias: 'alias',
+  const request: Asked = {
+    ...question,
     messages: [
       { role: 'system', text: 'be brief' },
       { role: 'user', text: 'look' },
@@ -193,6 +193,7 @@ test('the result is the same however the bytes are cut', async () => {
     calls: [{ providerId: 'c', name: 'shell', arguments: '{"command":"é"}' }],
     finish: 'TOOL_CALLS',
     usage: { inputTokens: 3, outputTokens: 4 },
+    alias: 'alias',
     model: 'alias',
   });
   const single = await link.answerInPieces([...raw].map((byte) => Uint8Array.of(byte)));
@@ -254,7 +255,7 @@ test('nothing is handed on after an abort, not even what had arrived in the same
   expect(heard).toMatchObject({ outcome: { type: 'aborted' }, text: 'one' });
 });
 
-test('120 s without a byte is a timeout, and any byte starts them afresh (D-37)', async () => {
+test('120 s without a byte end a stream that had begun, and any byte starts them afresh (D-37)', async () => {
   const clock = createTestClock();
   await using link = await connect({ clock });
   link.provider.script([{ stream: ['a', { gate: 'alive' }, 'b', { gate: 'never' }] }]);
@@ -272,8 +273,8 @@ test('120 s without a byte is a timeout, and any byte starts them afresh (D-37)'
   await clock.advance(1);
   expect((await asked).outcome).toMatchObject({
     type: 'failed',
-    kind: 'TIMEOUT',
-    retryable: true,
+    kind: 'IDLE_STREAM',
+    accepted: true,
     message: expect.stringContaining('no data for 120 s') as string,
   });
   await link.provider.waitForAbort(1);
@@ -313,11 +314,11 @@ test('the key travels in the header only, and without a key there is none', asyn
   expect(open.provider.requestHeaders[0]?.authorization).toBeUndefined();
 });
 
-const text = (outcome: ModelOutcome) => (outcome.type === 'answered' ? outcome.text : outcome);
+const text = (outcome: Attempted) => (outcome.type === 'answered' ? outcome.text : outcome);
 
 test.each([
   [
-    'usage on every chunk, the last count per field',
+    'usage on every chunk, the largest count per field',
     sse([
       chunk({ content: 'ok' }, null, { usage: { prompt_tokens: 5, completion_tokens: 1 } }),
       chunk({}, 'stop', { usage: { prompt_tokens: null, completion_tokens: 9 } }),
