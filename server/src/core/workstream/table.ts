@@ -5,9 +5,10 @@
  * Does not own: how it comes about (`step.ts` and the families). The table is not asked at run time; a test drives
  * `step` through every cell, and `docs/guide/states.md` is printed from here.
  *
- * Read it for one message, one call, an empty queue, and for the last question to the model as what is left behind; with messages waiting, a turn that ends is followed by the
- * next one (D-63), and with several calls each event named "last" is the one that closes the batch. The door is told
- * apart: whatever is under way, while it is shut each command is either refused with CLOSING or taken as the cell says.
+ * Read it for one message, one call, an empty queue, and for the last question to the model as what is left behind;
+ * with messages waiting, a turn that ends is followed by the next one (D-63), and with several calls each event named
+ * "last" is the one that closes the batch. The door is told apart: whatever is under way, while it is shut each command
+ * is either refused with CLOSING or taken as the cell says.
  */
 import type { WorkstreamState } from 'schema/projection';
 import type { CoreRefusal } from '../refusals.ts';
