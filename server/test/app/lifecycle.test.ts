@@ -280,6 +280,20 @@ describe('A fork', () => {
     expect(early.every((e, i) => !own.has(e.id) && e.revision === i + 1 && e.turnId === null)).toBe(true);
   });
 
+  it('of a long title has the beginning of it, and breaks no character', async () => {
+    const title = `${'x'.repeat(191)}😀😀`;
+    await world.services.workstreams.configure(ada, {
+      key: newKey(),
+      workstreamId: id,
+      title,
+      approvalMode: null,
+    });
+    await settled();
+    expect((await forked(await fork()))[1]).toMatchObject({
+      configuration: { title: `Fork of ${'x'.repeat(191)}` },
+    });
+  });
+
   it('leaves a batch out whose results are not all there, and tells the model the rest (I38)', async () => {
     await talk('one', 'first');
     await world.send(id, 'two');

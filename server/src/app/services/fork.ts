@@ -17,6 +17,7 @@ import {
   type EntryOf,
   type Span,
 } from 'schema/projection';
+import { cut } from '../../core/kit/cut.ts';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
 import { refusalView } from '../views/refusals.ts';
@@ -69,7 +70,7 @@ async function prepareFork(
       {
         kind: 'CONFIGURATION',
         configuration: {
-          title: title ?? `Fork of ${configuration.title}`.slice(0, maxTitle),
+          title: title ?? cut(`Fork of ${configuration.title}`, maxTitle),
           titleSource: title === null ? 'GENERATED' : 'PERSON',
           model: model?.alias ?? configuration.model,
           workspace,

@@ -5,6 +5,7 @@
  * after; a name is asked for once in the life of an owner.
  */
 import type { Configuration, EntryOf } from 'schema/projection';
+import { cut } from '../kit/cut.ts';
 import { admit, patch, performAfter, type StepDraft } from '../step-draft.ts';
 
 /** Longest title, UTF-16 code units. */
@@ -27,8 +28,8 @@ export function askTitle(draft: StepDraft): StepDraft {
     type: 'suggestTitle',
     stamp: { epoch, generation: null },
     alias: model,
-    question: question.text.slice(0, maxTitleSource),
-    answer: answer.text.slice(0, maxTitleSource),
+    question: cut(question.text, maxTitleSource),
+    answer: cut(answer.text, maxTitleSource),
   });
 }
 
@@ -49,8 +50,7 @@ function titleOf(text: string): string {
     .map((l) => l.replace(/^[\s"'“”«»#*_`-]+|[\s"'“”«»*_`.]+$/gu, ''))
     .find((l) => l !== '');
   if (line === undefined || line.length <= maxGeneratedTitle) return line ?? '';
-  // Half a pair is no character.
-  const cut = line.slice(0, maxGeneratedTitle).replace(/[\ud800-\udbff]$/, '');
-  const space = cut.lastIndexOf(' ');
-  return `${(space > maxGeneratedTitle / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+  const short = cut(line, maxGeneratedTitle);
+  const space = short.lastIndexOf(' ');
+  return `${(space > maxGeneratedTitle / 2 ? short.slice(0, space) : short).trimEnd()}…`;
 }
