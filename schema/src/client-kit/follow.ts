@@ -8,7 +8,8 @@
  */
 import { endOf, subscribed } from './attempt.ts';
 import { knownAfter, knownOf, olderCursorOf, withOlder, type Followed, type Next } from './followed.ts';
-import { feedSubscription, olderQuery, snapshotQuery } from './operations.ts';
+import { feedSubscription, snapshotQuery } from './operations/follow.ts';
+import { olderQuery } from './operations/history.ts';
 import { persist, type AttemptEnd, type Pace } from './persist.ts';
 import type { Transport } from './transport.ts';
 import { entryOf, feedItemOf } from './wire.ts';

@@ -15,7 +15,8 @@ import {
 import { follow } from './follow.ts';
 import type { Followed, Known } from './followed.ts';
 import { createIntent, type Outcome, type Refused } from './intent.ts';
-import { headQuery, sendMessage } from './operations.ts';
+import { headQuery } from './operations/follow.ts';
+import { sendMessage } from './operations/turn.ts';
 import type { Pace } from './persist.ts';
 import type { Transport } from './transport.ts';
 

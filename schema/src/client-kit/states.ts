@@ -7,7 +7,7 @@
  */
 import type { Persistence } from '../projection/index.ts';
 import { subscribed } from './attempt.ts';
-import { statesSubscription } from './operations.ts';
+import { statesSubscription } from './operations/follow.ts';
 import { persist, type Connection, type Pace, type Persistent } from './persist.ts';
 import type { Transport } from './transport.ts';
 import { persistenceOf, type WorkstreamSummary } from './wire.ts';

@@ -7,7 +7,7 @@
 import { isSuperseded, type Entry, type Span } from '../projection/index.ts';
 import type { ResultOf } from 'gql.tada';
 import { networkFailure, type Answer, type Failure } from './failure.ts';
-import { newerQuery, olderQuery } from './operations.ts';
+import { newerQuery, olderQuery } from './operations/history.ts';
 import type { Transport } from './transport.ts';
 import { entryOf } from './wire.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { serverQuery } from '../../src/client-kit/operations.ts';
+import { serverQuery } from '../../src/client-kit/index.ts';
 import { exchangeCode } from '../../src/client-kit/session.ts';
 import { createTransport } from '../../src/client-kit/transport.ts';
 
