@@ -4,11 +4,10 @@
  */
 import type { Rejection, StorageUnavailable } from 'schema/outcome';
 import { isRetryable, type CoreRefusal } from '../../core/refusals.ts';
-import type { LoadRefusal } from '../actor/registry.ts';
+import type { Refusal } from '../refusals.ts';
 
-type Source = CoreRefusal | LoadRefusal;
-type Code = Source['code'];
-type SourceOf<C extends Code> = Extract<Source, { readonly code: C }>;
+type Code = Refusal['code'];
+type SourceOf<C extends Code> = Extract<Refusal, { readonly code: C }>;
 type Rejections = Extract<Rejection, { readonly code: Code }>;
 
 const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
