@@ -54,19 +54,7 @@ export class Lifecycle {
 
   /** The same each time it is asked for. */
   of(workstreamId: string): Deeds {
-    const known = this.#deeds[workstreamId];
-    if (known) return known;
-    const api = this.#api;
-    const { client } = api;
-    const deeds: Deeds = {
-      renaming: new Action(({ title }) => client.intend(configureWorkstream, { workstreamId, title }), api),
-      closing: new Action(() => client.intend(closeWorkstream, { workstreamId }), api),
-      opening: new Action(() => client.intend(openWorkstream, { workstreamId }), api),
-      deleting: new Action(() => client.intend(deleteWorkstream, { workstreamId }), api),
-      forking: new Action((input) => client.intend(forkWorkstream, { workstreamId, ...input }), api),
-    };
-    this.#deeds[workstreamId] = deeds;
-    return deeds;
+    return (this.#deeds[workstreamId] ??= this.#make(workstreamId));
   }
 
   /** Forgets why former deeds did not work. */
@@ -104,6 +92,18 @@ export class Lifecycle {
       tell();
     });
     return done;
+  }
+
+  #make(workstreamId: string): Deeds {
+    const api = this.#api;
+    const { client } = api;
+    return {
+      renaming: new Action(({ title }) => client.intend(configureWorkstream, { workstreamId, title }), api),
+      closing: new Action(() => client.intend(closeWorkstream, { workstreamId }), api),
+      opening: new Action(() => client.intend(openWorkstream, { workstreamId }), api),
+      deleting: new Action(() => client.intend(deleteWorkstream, { workstreamId }), api),
+      forking: new Action((input) => client.intend(forkWorkstream, { workstreamId, ...input }), api),
+    };
   }
 }
 
