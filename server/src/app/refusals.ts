@@ -9,7 +9,12 @@ export type ServerRefusal =
   | { readonly type: 'Rejected'; readonly code: 'OWNER_LOST' }
   | { readonly type: 'Rejected'; readonly code: 'QUARANTINED'; readonly reason: string }
   | { readonly type: 'Rejected'; readonly code: 'SHUTTING_DOWN' }
-  | { readonly type: 'Rejected'; readonly code: 'STORAGE_UNAVAILABLE' }
+  | {
+      readonly type: 'Rejected';
+      readonly code: 'STORAGE_UNAVAILABLE';
+      /** How far a deletion came all the same. STOPPED: its turn was. UNKNOWN: perhaps to its end. Without it: nowhere. */
+      readonly deletion?: 'STOPPED' | 'UNKNOWN';
+    }
   /** The database refused what was accepted; nothing more is, until that is discarded (D-51). */
   | { readonly type: 'Rejected'; readonly code: 'UNSAVED_CONFLICT' }
   /** Accepted, not stored, and discarded before it was. */

@@ -5,6 +5,7 @@
 import type { WorkstreamStateItem } from 'schema/model';
 import { liveTurn } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import { ada, attach, bob, createWorld, newKey, settled, until, type World } from './support/world.ts';
 
 let world: World;
@@ -216,6 +217,32 @@ describe('Deleting', () => {
     await world.clock.advance(120_000);
     expect(states.of(id)).toEqual(['DELETED']);
     states.stop();
+  });
+
+  it('that fails when the turn is stopped already does not say that nothing was done (D-11)', async () => {
+    await world.send(id, 'go');
+    await call(0);
+    const removing = remove();
+    await until(() => world.registry.peek(id)!.state().closing);
+    world.storage.goAway();
+    await settled();
+    await world.clock.advance(2_000);
+    const message =
+      'The database does not answer, so the workstream was not deleted; its turn was stopped. Try again with the same key.';
+    expect(await removing).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message });
+    expect(projection()).toMatchObject({ lifecycle: 'OPEN', turn: { phase: 'CANCELED' } });
+  });
+
+  it('of which nobody can know whether it happened says so (D-25)', async () => {
+    Object.assign(world.storage.removal, {
+      remove: () => {
+        world.storage.goAway();
+        return Promise.reject(new StorageUnavailableError('gone'));
+      },
+    });
+    const message =
+      'The database does not answer, so it is not known whether the workstream was deleted. Try again with the same key.';
+    expect(await remove()).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message });
   });
 
   it('that did not happen because the database went away leaves it open, with the door open again (D-11)', async () => {

@@ -98,7 +98,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     if (actor.persistence().status === 'CONFLICT')
       return refused({ type: 'Rejected', code: 'UNSAVED_CONFLICT' });
     if (!(await stored(actor))) return ending(actor) ?? unsettled(false);
-    const turnStopped = liveTurn(actor.state().projection) !== null;
+    const turnStopped = hasTurn(actor);
     actor.shut(true);
     await stopTurn(by, id, actor);
     if (!(await stored(actor))) {
@@ -156,8 +156,8 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
         return removeAlone(by, row, actor, key).finally(() => release?.());
       });
     } catch (error) {
-      if (error instanceof StorageUnavailableError) return outcomeView(away);
-      throw error;
+      if (!(error instanceof StorageUnavailableError)) throw error;
+      return outcomeView(away(unresolved.has(id) ? 'UNKNOWN' : undefined));
     }
   }
 
@@ -176,6 +176,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     key: CommandKey,
   ): Promise<DeleteWorkstreamOutcome> {
     const { id, incarnation } = row;
+    const stops = hasTurn(actor);
     if (actor) {
       const problem = await bringToRest(by, id, actor);
       if (problem) return outcomeView(problem);
@@ -194,7 +195,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       lookAgain(id, firstLookMs);
       if (!(error instanceof StorageUnavailableError)) throw error;
       await resolve(id);
-      return (await deletedBefore(id, key)) ?? outcomeView(away);
+      return (await deletedBefore(id, key)) ?? outcomeView(away(stops ? 'STOPPED' : undefined));
     }
     switch (outcome.type) {
       case 'removed':
@@ -208,7 +209,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
         return outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
       case 'duplicate':
         actor?.shut(false);
-        return (await deletedBefore(id, key)) ?? outcomeView(away);
+        return (await deletedBefore(id, key)) ?? outcomeView(away());
       case 'elsewhere':
         actor?.shut(false);
         return outcomeView(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
@@ -223,12 +224,13 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     // What the database refused for good is not waited for: it goes with the rest.
     const settles = (): Promise<boolean> =>
       actor.persistence().status === 'CONFLICT' ? Promise.resolve(true) : stored(actor);
-    if (!(await settles())) return ending(actor) ?? away;
+    if (!(await settles())) return ending(actor) ?? away();
+    const stops = hasTurn(actor);
     actor.shut(true);
     await stopTurn(by, id, actor);
     if (await settles()) return null;
     actor.shut(false);
-    return ending(actor) ?? away;
+    return ending(actor) ?? away(stops ? 'STOPPED' : undefined);
   }
 
   /** Reads whether a workstream is still the one that was to be deleted. Rejects when the database is away. */
@@ -263,9 +265,14 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
 }
 
 const refused = (refusal: Refused['refusal']): Refused => ({ type: 'refused', refusal });
-const away = refused({ type: 'Rejected', code: 'STORAGE_UNAVAILABLE' });
+/** The database is away; `deletion`: how far one came all the same. */
+const away = (deletion?: 'STOPPED' | 'UNKNOWN'): Refused =>
+  refused({ type: 'Rejected', code: 'STORAGE_UNAVAILABLE', ...(deletion && { deletion }) });
 const unsettled = (turnStopped: boolean): Refused =>
   refused({ type: 'Rejected', code: 'JOURNAL_UNSETTLED', turnStopped });
+
+const hasTurn = (actor: Actor | null): boolean =>
+  actor !== null && liveTurn(actor.state().projection) !== null;
 
 /** Why nothing more comes of this actor; null while something does. */
 function ending(actor: Actor): Refused | null {
