@@ -17,7 +17,7 @@ import { getContext, setContext } from 'svelte';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
 import type { Router } from '../../lib/router.svelte.ts';
-import { deletedWords, inTurns } from './lifecycle.ts';
+import { deletedWords, inTurns, type Closing } from './lifecycle.ts';
 
 /** What can be done to one workstream. */
 export interface Deeds {
@@ -26,13 +26,6 @@ export interface Deeds {
   readonly opening: Action<object, unknown>;
   readonly deleting: Action<object, { readonly workspaceKept: string | null }>;
   readonly forking: Action<{ revision: number | null }, { readonly workstreamId: string }>;
-}
-
-/** How closing several goes. */
-export interface Closing {
-  readonly of: number;
-  readonly closed: number;
-  readonly refused: number;
 }
 
 /** How many are closed at a time: each may wait for something to stop. */
