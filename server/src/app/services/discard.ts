@@ -13,15 +13,15 @@ import {
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
-import { createLines } from './lines.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
 
 /** One at a time per workstream: a copy that comes meanwhile finds what the first recorded, and answers that (D-60). */
 export function createDiscard(
   deps: CommandDeps,
 ): (by: Viewer, input: DiscardUnsaved) => Promise<DiscardUnsavedOutcome> {
-  const inLine = createLines();
+  const oneAtATime = createOneAtATime();
   return (by, input) =>
-    inLine(input.workstreamId, async () =>
+    oneAtATime(input.workstreamId, async () =>
       outcomeView(
         await withActor(deps.registry, input.workstreamId, (actor) => discardOf(deps, actor, by, input)),
       ),

@@ -39,7 +39,7 @@ import {
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
-import { createLines } from './lines.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
 
 /** How long what was accepted, and then what ends it, may take to be stored, milliseconds (D-23). */
 const settleMs = 2_000;
@@ -69,7 +69,7 @@ type Refused = Extract<CommandOutcome, { type: 'refused' }>;
 
 export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const { registry, removal, journal, clock } = deps;
-  const inLine = createLines();
+  const oneAtATime = createOneAtATime();
   /** Deletions of which nobody knows yet whether they happened. */
   const unresolved = new Map<string, { readonly incarnation: string; readonly actor: Actor | null }>();
 
@@ -257,10 +257,10 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
 
   return {
     close: (by, input) =>
-      inLine(input.workstreamId, async () => outcomeView<CloseWorkstreamOutcome>(await close(by, input))),
+      oneAtATime(input.workstreamId, async () => outcomeView<CloseWorkstreamOutcome>(await close(by, input))),
     open: async (by, input) =>
       outcomeView<OpenWorkstreamOutcome>(await runCommand(deps, by, input, { type: 'open' })),
-    delete: (by, input) => inLine(input.workstreamId, () => remove(by, input)),
+    delete: (by, input) => oneAtATime(input.workstreamId, () => remove(by, input)),
   };
 }
 
