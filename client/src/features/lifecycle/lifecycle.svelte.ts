@@ -17,7 +17,8 @@ import { getContext, setContext } from 'svelte';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
 import type { Router } from '../../lib/router.svelte.ts';
-import { deletedWords, inTurns, type Closing } from './lifecycle.ts';
+import { hashOf, type Route } from '../../lib/routes.ts';
+import { deletedWords, inTurns, isUnderWay, type Closing } from './lifecycle.ts';
 
 /** What can be done to one workstream. */
 export interface Deeds {
@@ -38,6 +39,8 @@ export class Lifecycle {
   closingAll = $state.raw<Closing | null>(null);
   readonly #api: Api;
   readonly #router: Router;
+  /** The address at which the notice is shown. */
+  #saidAt: string | null = null;
   readonly #deeds: Record<string, Deeds> = {};
 
   constructor(api: Api, router: Router) {
@@ -67,8 +70,23 @@ export class Lifecycle {
     if (!done) return;
     gone();
     const { route } = this.#router;
+    const leaves = route.page === 'workstream' && route.id === workstreamId;
+    const to: Route = leaves ? { page: 'home' } : route;
     this.notice = deletedWords(title, done.workspaceKept);
-    if (route.page === 'workstream' && route.id === workstreamId) this.#router.go({ page: 'home' });
+    this.#saidAt = hashOf(to);
+    if (leaves) this.#router.go(to);
+  }
+
+  /** To be called when the address has changed: what was said of what is over is not said everywhere. */
+  moved(): void {
+    if (hashOf(this.#router.route) === this.#saidAt) return;
+    this.notice = null;
+    this.forgetClosing();
+  }
+
+  /** Says no more how closing several went, once it is over. */
+  forgetClosing(): void {
+    if (this.closingAll && !isUnderWay(this.closingAll)) this.closingAll = null;
   }
 
   /** Closes these, a few at a time; each refusal stands at its row. Answers the ids of those that are closed. */
