@@ -5,8 +5,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { behindTheDoor, shown, table, told } from '../server/src/core/workstream/table.ts';
-import type { Cell, CommandEvent, Situation, TableEvent } from '../server/src/core/workstream/table.ts';
+import { shown, told } from '../server/src/core/workstream/situations.ts';
+import type { CommandEvent, Situation, TableEvent } from '../server/src/core/workstream/situations.ts';
+import { behindTheDoor, table, type Cell } from '../server/src/core/workstream/table.ts';
 
 const page = fileURLToPath(new URL('../docs/guide/states.md', import.meta.url));
 const situations = Object.keys(shown) as Situation[];

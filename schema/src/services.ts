@@ -32,6 +32,7 @@ import type {
   InvalidInput,
   JournalUnsettled,
   KeyReused,
+  LifecycleRefusal,
   MessageNotFound,
   MessageNotQueued,
   NothingToDiscard,
@@ -175,13 +176,13 @@ export interface CloseWorkstream {
 }
 /** Waits for Stop, at most 10 s, and for the database, 2 s before and 2 s after (D-23). */
 export type CloseWorkstreamOutcome =
-  (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | JournalUnsettled | CommandRefusal;
+  (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | JournalUnsettled | LifecycleRefusal;
 
 export interface OpenWorkstream {
   readonly key: string;
   readonly workstreamId: string;
 }
-export type OpenWorkstreamOutcome = (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | CommandRefusal;
+export type OpenWorkstreamOutcome = (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | LifecycleRefusal;
 
 export interface DeleteWorkstream {
   readonly key: string;
@@ -193,7 +194,7 @@ export type DeleteWorkstreamOutcome =
       /** The folder that was made for it and is left, because files are in it; null when nothing is left. */
       readonly workspaceKept: string | null;
     })
-  | CommandRefusal;
+  | LifecycleRefusal;
 
 export interface ForkWorkstream {
   readonly key: string;

@@ -16,7 +16,7 @@ import {
   sendMessage,
   stopTurn,
   withdrawQueuedMessage,
-} from '../src/client-kit/operations.ts';
+} from '../src/client-kit/index.ts';
 import type { Rejection } from '../src/outcome.ts';
 import type { Configuration, Queue } from '../src/projection/index.ts';
 import { schema } from '../src/schema.ts';

@@ -133,7 +133,7 @@ async function journalWriter(storage: Storage): Promise<() => Promise<void>> {
 function sessionOf(storage: Storage): Promise<string> {
   return (session ??= storage.sessions.begin('bench', 'bench').then((begun) => {
     if (begun.type === 'busy') throw new Error('the bench node is taken');
-    const beat = setInterval(() => void begun.session.renew(), 5_000);
+    const beat = setInterval(() => void begun.session.renew().catch(() => undefined), 5_000);
     beat.unref();
     return begun.session.id;
   }));

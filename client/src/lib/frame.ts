@@ -1,23 +1,26 @@
 /**
- * Owns: showing many changes as one: what is asked for often runs once a frame, with the latest value.
+ * Owns: showing many changes as one: the latest of what comes, once a frame.
  * A hidden page has no frames; there it runs a few times a second, so that its title stays true.
  */
-export interface Frame {
-  request(): void;
+export interface Frame<Value> {
+  /** To be shown with the next frame, unless another one comes before it. */
+  bring(value: Value): void;
   cancel(): void;
 }
 
 const HIDDEN_MS = 250;
 
-export function createFrame(show: () => void): Frame {
+export function createFrame<Value>(show: (value: Value) => void): Frame<Value> {
+  let latest: Value;
   let cancelPending: (() => void) | null = null;
   const run = () => {
     cancelPending?.();
     cancelPending = null;
-    show();
+    show(latest);
   };
   return {
-    request() {
+    bring(value) {
+      latest = value;
       if (cancelPending) return;
       if (document.hidden) {
         const timer = setTimeout(run, HIDDEN_MS);

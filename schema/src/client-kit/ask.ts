@@ -3,8 +3,8 @@
  * Does not own: when to try again (`persist.ts`).
  */
 import type { TadaDocumentNode } from 'gql.tada';
+import { endOf } from './attempt.ts';
 import type { Answer } from './failure.ts';
-import { endOf } from './follow.ts';
 import { persist, type Pace, type Persistent } from './persist.ts';
 import type { Transport } from './transport.ts';
 
@@ -12,17 +12,16 @@ import type { Transport } from './transport.ts';
  * Calls `observe` with each failure and with the one answer that ends it; never after `stop`. A token that is not
  * accepted ends it too.
  */
-export function ask<R, V>(
+export const ask = <R, V>(
   deps: { readonly transport: Transport; readonly pace: Pace },
   document: TadaDocumentNode<R, V>,
   variables: V,
   observe: (answer: Answer<R>) => void,
-): Persistent {
-  const { transport, pace } = deps;
-  const persistent = persist(
-    pace,
+): Persistent =>
+  persist(
+    deps,
     async (_up, signal) => {
-      const answer = await transport.request(document, variables, signal);
+      const answer = await deps.transport.request(document, variables, signal);
       if (signal.aborted) return { type: 'again' };
       observe(answer);
       if (!answer.ok) return endOf(answer.failure);
@@ -30,12 +29,3 @@ export function ask<R, V>(
     },
     () => undefined,
   );
-  const forget = transport.onConnected(persistent.nudge);
-  return {
-    nudge: persistent.nudge,
-    stop() {
-      forget();
-      persistent.stop();
-    },
-  };
-}

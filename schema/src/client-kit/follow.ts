@@ -6,9 +6,10 @@
  * Invariants: nothing is applied twice and nothing is lost, however often the connection is cut (I7, D-54, D-55); what
  * was shown stays shown until there is something newer to show.
  */
-import type { Failure } from './failure.ts';
+import { endOf, subscribed } from './attempt.ts';
 import { knownAfter, knownOf, olderCursorOf, withOlder, type Followed, type Next } from './followed.ts';
-import { feedSubscription, olderQuery, snapshotQuery } from './operations.ts';
+import { feedSubscription, snapshotQuery } from './operations/follow.ts';
+import { olderQuery } from './operations/history.ts';
 import { persist, type AttemptEnd, type Pace } from './persist.ts';
 import type { Transport } from './transport.ts';
 import { entryOf, feedItemOf } from './wire.ts';
@@ -32,7 +33,7 @@ export function follow(
   workstreamId: string,
   observe: (followed: Followed) => void,
 ): Follower {
-  const { transport, pace } = deps;
+  const { transport } = deps;
   let followed: Followed = {
     connection: { status: 'CONNECTING' },
     known: null,
@@ -49,17 +50,15 @@ export function follow(
     observe(followed);
   };
 
-  const persistent = persist(pace, attempt, (connection) => {
+  const persistent = persist(deps, attempt, (connection) => {
     change({ connection });
   });
-  const forget = transport.onConnected(persistent.nudge);
 
   return {
     loadOlder,
     nudge: persistent.nudge,
     stop() {
       stopped = true;
-      forget();
       persistent.stop();
     },
   };
@@ -69,7 +68,21 @@ export function follow(
       const failed = await takeSnapshot(signal);
       if (failed) return failed;
     }
-    return subscribe(up, signal);
+    return subscribed(
+      { transport, signal },
+      feedSubscription,
+      { id: workstreamId, after: followed.known?.cursor ?? null },
+      ({ workstreamFeed }) => {
+        const received = feedItemOf(workstreamFeed);
+        if (!received || !followed.known) return null;
+        const [known, next] = knownAfter(followed.known, received.item, received.cursor);
+        if (known !== followed.known) change({ known });
+        if (next.type !== 'continue') return endOfFeed(next);
+        if (received.item.type === 'Synchronized') up();
+        return null;
+      },
+      'The server ended the feed.',
+    );
   }
 
   async function takeSnapshot(signal: AbortSignal): Promise<AttemptEnd | null> {
@@ -83,39 +96,6 @@ export function follow(
     needsSnapshot = false;
     change({ known: knownOf(workstream), failure: null, missing: false });
     return null;
-  }
-
-  function subscribe(up: () => void, signal: AbortSignal): Promise<AttemptEnd> {
-    return new Promise((resolve) => {
-      const finish = (end: AttemptEnd) => {
-        signal.removeEventListener('abort', abort);
-        unsubscribe();
-        resolve(end);
-      };
-      const abort = () => {
-        finish({ type: 'again' });
-      };
-      signal.addEventListener('abort', abort);
-      const after = followed.known?.cursor ?? null;
-      const unsubscribe = transport.subscribe(
-        feedSubscription,
-        { id: workstreamId, after },
-        {
-          next: ({ workstreamFeed }) => {
-            const received = feedItemOf(workstreamFeed);
-            if (!received || !followed.known) return;
-            const [known, next] = knownAfter(followed.known, received.item, received.cursor);
-            if (known !== followed.known) change({ known });
-            if (next.type !== 'continue') finish(endOfFeed(next));
-            else if (received.item.type === 'Synchronized') up();
-          },
-          end: (failure) => {
-            finish(failure ? endOf(failure) : { type: 'later', reason: 'The server ended the feed.' });
-          },
-        },
-      );
-      if (signal.aborted) abort();
-    });
   }
 
   function endOfFeed(next: Exclude<Next, { readonly type: 'continue' }>): AttemptEnd {
@@ -160,9 +140,3 @@ export function follow(
     change({ loadingOlder: false, failure: null, ...(known && { known }) });
   }
 }
-
-/** What a failed attempt means for the next one. */
-export const endOf = (failure: Failure): AttemptEnd =>
-  failure.type === 'Unauthenticated'
-    ? { type: 'over', connection: { status: 'SIGNED_OUT', reason: failure.message } }
-    : { type: 'later', reason: failure.message };

@@ -9,7 +9,7 @@ import { applyItem, viewOf, type Entry, type FeedItem, type View } from '../proj
 import type { Failure } from './failure.ts';
 import type { Connection } from './persist.ts';
 import type { ResultOf } from 'gql.tada';
-import type { snapshotQuery } from './operations.ts';
+import type { snapshotQuery } from './operations/follow.ts';
 import { entryOf, overlayOf, persistenceOf, projectionOf } from './wire.ts';
 
 export interface Notice {

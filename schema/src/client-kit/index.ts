@@ -9,7 +9,7 @@ import { follow, type Follower } from './follow.ts';
 import type { Followed } from './followed.ts';
 import { createIntent, type AcceptedOf, type Intent, type Outcome } from './intent.ts';
 import { latest, type Source } from './latest.ts';
-import { decideApproval } from './operations.ts';
+import { decideApproval } from './operations/turn.ts';
 import { realPace, type Pace, type Persistent } from './persist.ts';
 import { questionTaker, type Question } from './questions.ts';
 import { sendAndSettle, type Settlement, type SettleOptions } from './settle.ts';
@@ -133,7 +133,14 @@ function newerTaker(): (followed: Followed) => Followed | undefined {
   return (followed) => (followed === given ? undefined : (given = followed));
 }
 
-export * from './operations.ts';
+export * from './operations/back.ts';
+export * from './operations/follow.ts';
+export * from './operations/history.ts';
+export * from './operations/queue.ts';
+export * from './operations/server.ts';
+export * from './operations/token.ts';
+export * from './operations/turn.ts';
+export * from './operations/workstream.ts';
 export { failureText, type Answer, type Failure } from './failure.ts';
 export type { Follower } from './follow.ts';
 export type { Followed, Known, Notice } from './followed.ts';

@@ -1,6 +1,6 @@
 /**
  * Owns: one thing a person wants of the server, carried through: a key made once, repeated with each attempt (D-60).
- * Does not own: what is wanted (`operations.ts`).
+ * Does not own: what is wanted (`operations/`).
  *
  * Invariants: every attempt of an intent carries the same key and the same input; PENDING is not an acceptance (D-61);
  * attempts are bounded, except while the connection is known to be down, and after the last one the intent can be run

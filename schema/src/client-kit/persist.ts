@@ -1,10 +1,11 @@
 /**
  * Owns: keeping something going over a connection that fails: when to try again, and what to tell a person meanwhile.
- * Does not own: what an attempt does (`follow.ts`, `states.ts`).
+ * Does not own: what an attempt does (`attempt.ts` and who uses it).
  *
  * Invariants: one attempt at a time; the pause doubles with each failure in a row, up to 15 s, and is shorter by chance
- * so that many clients do not come back at once; a nudge ends a pause at once.
+ * so that many clients do not come back at once; a nudge, or a connection that is back, ends a pause at once.
  */
+import type { Transport } from './transport.ts';
 
 export type Connection =
   | { readonly status: 'CONNECTING' }
@@ -52,7 +53,7 @@ const pauseAfter = (failures: number, random: number): number =>
 
 /** Repeats `attempt` until it is over or stopped. An attempt calls `up` when it has what it came for. */
 export function persist(
-  pace: Pace,
+  { transport, pace }: { readonly transport: Pick<Transport, 'onConnected'>; readonly pace: Pace },
   attempt: (up: () => void, signal: AbortSignal) => Promise<AttemptEnd>,
   report: (connection: Connection) => void,
 ): Persistent {
@@ -88,13 +89,16 @@ export function persist(
       await pace.pause(ms, AbortSignal.any([pausing.signal, stopped.signal]));
     }
   };
+  const nudge = () => {
+    pausing.abort();
+  };
+  const forget = transport.onConnected(nudge);
   void run();
 
   return {
-    nudge: () => {
-      pausing.abort();
-    },
+    nudge,
     stop: () => {
+      forget();
       stopped.abort();
     },
   };

@@ -7,6 +7,7 @@
  */
 import {
   durableThrough,
+  isMessage,
   isSuperseded,
   type Entry,
   type EntryOf,
@@ -15,7 +16,8 @@ import {
 import { follow } from './follow.ts';
 import type { Followed, Known } from './followed.ts';
 import { createIntent, type Outcome, type Refused } from './intent.ts';
-import { headQuery, sendMessage } from './operations.ts';
+import { headQuery } from './operations/follow.ts';
+import { sendMessage } from './operations/turn.ts';
 import type { Pace } from './persist.ts';
 import type { Transport } from './transport.ts';
 
@@ -141,9 +143,8 @@ function settlementOf(
       newest = known;
       const isNews =
         known?.entries !== before?.entries || known?.view.base.revision !== before?.view.base.revision;
-      if (known && isNews)
-        // `follower` is not there yet while the first state is told, which knows nothing.
-        look(known);
+      // The first state is told before `follower` is there, and knows nothing.
+      if (known && isNews) look(known);
       if (connection.status === 'SIGNED_OUT' || connection.status === 'ENDED') giveUp(connection.reason);
     });
     if (signal.aborted) abort();
@@ -171,7 +172,7 @@ export type Fate =
 export function fateOf(entries: readonly Entry[], messageId: string): Fate {
   let waiting: readonly string[] = [];
   for (const [i, entry] of entries.entries()) {
-    if (isSaid(entry) && entry.id === messageId) return { type: 'taken', said: entry };
+    if (isMessage(entry) && entry.id === messageId) return { type: 'taken', said: entry };
     if (entry.kind !== 'QUEUE') continue;
     const left = entry.queue.items.map((item) => item.id);
     if (waiting.includes(messageId) && !left.includes(messageId)) {
@@ -179,15 +180,14 @@ export function fateOf(entries: readonly Entry[], messageId: string): Fate {
       const begins = entries[i + 1];
       const next = begins?.kind === 'TURN' && begins.turn.outcome === null ? entries[i + 2] : begins;
       if (!next) return { type: 'left', revision: entries.at(-1)!.revision };
-      return isSaid(next) && gone.includes(next.id) ? { type: 'taken', said: next } : { type: 'withdrawn' };
+      return isMessage(next) && gone.includes(next.id)
+        ? { type: 'taken', said: next }
+        : { type: 'withdrawn' };
     }
     waiting = left;
   }
   return { type: waiting.includes(messageId) ? 'waiting' : 'unseen' };
 }
-
-const isSaid = (entry: Entry): entry is EntryOf<'USER'> =>
-  entry.kind === 'USER' && entry.source !== 'FEEDBACK';
 
 function settledIn(known: Known, said: EntryOf<'USER'>): Settled | null {
   const { turnId } = said;

@@ -6,9 +6,9 @@
  * used again.
  */
 import type { Persistence } from '../projection/index.ts';
-import { endOf } from './follow.ts';
-import { statesSubscription } from './operations.ts';
-import { persist, type AttemptEnd, type Connection, type Pace, type Persistent } from './persist.ts';
+import { subscribed } from './attempt.ts';
+import { statesSubscription } from './operations/follow.ts';
+import { persist, type Connection, type Pace, type Persistent } from './persist.ts';
 import type { Transport } from './transport.ts';
 import { persistenceOf, type WorkstreamSummary } from './wire.ts';
 
@@ -24,7 +24,7 @@ export function followStates(
   deps: { readonly transport: Transport; readonly pace: Pace },
   observe: (states: States) => void,
 ): Persistent {
-  const { transport, pace } = deps;
+  const { transport } = deps;
   let states: States = { connection: { status: 'CONNECTING' }, workstreams: null, persistence: null };
   const deleted = new Set<string>();
   /** Workstreams of which something was told since the snapshot. */
@@ -37,57 +37,43 @@ export function followStates(
     observe(states);
   };
 
-  const attempt = (up: () => void, signal: AbortSignal): Promise<AttemptEnd> =>
-    new Promise((resolve) => {
-      const finish = (end: AttemptEnd) => {
-        signal.removeEventListener('abort', abort);
-        unsubscribe();
-        resolve(end);
-      };
-      const abort = () => {
-        finish({ type: 'again' });
-      };
-      signal.addEventListener('abort', abort);
-      const unsubscribe = transport.subscribe(
+  const persistent = persist(
+    deps,
+    (up, signal) =>
+      subscribed(
+        { transport, signal },
         statesSubscription,
         {},
-        {
-          next: ({ workstreamStates: item }) => {
-            if (item.__typename === 'StatesSnapshot') {
-              heard.clear();
-              const there = item.workstreams.filter((row) => !deleted.has(row.id));
-              change({ workstreams: new Map(there.map((row) => [row.id, row])) });
-              up();
-            } else if (item.__typename === 'StateChanged') {
-              const row = item.workstream;
-              const known = states.workstreams?.get(row.id);
-              const overtaken = !heard.has(row.id) && known !== undefined && known.revision > row.revision;
-              if (deleted.has(row.id) || overtaken) return;
-              heard.add(row.id);
-              change({ workstreams: new Map(states.workstreams ?? []).set(row.id, row) });
-            } else if (item.__typename === 'WorkstreamDeleted') {
-              deleted.add(item.workstreamId);
-              change({ workstreams: withoutRow(states.workstreams, item.workstreamId) });
-            } else if (item.__typename === 'ServerPersistenceChanged')
-              change({ persistence: persistenceOf(item.persistence) });
-          },
-          end: (failure) => {
-            finish(failure ? endOf(failure) : { type: 'later', reason: 'The server ended the list.' });
-          },
+        ({ workstreamStates: item }) => {
+          if (item.__typename === 'StatesSnapshot') {
+            heard.clear();
+            const there = item.workstreams.filter((row) => !deleted.has(row.id));
+            change({ workstreams: new Map(there.map((row) => [row.id, row])) });
+            up();
+          } else if (item.__typename === 'StateChanged') {
+            const row = item.workstream;
+            const known = states.workstreams?.get(row.id);
+            const overtaken = !heard.has(row.id) && known !== undefined && known.revision > row.revision;
+            if (deleted.has(row.id) || overtaken) return null;
+            heard.add(row.id);
+            change({ workstreams: new Map(states.workstreams ?? []).set(row.id, row) });
+          } else if (item.__typename === 'WorkstreamDeleted') {
+            deleted.add(item.workstreamId);
+            change({ workstreams: withoutRow(states.workstreams, item.workstreamId) });
+          } else if (item.__typename === 'ServerPersistenceChanged')
+            change({ persistence: persistenceOf(item.persistence) });
+          return null;
         },
-      );
-      if (signal.aborted) abort();
-    });
-
-  const persistent = persist(pace, attempt, (connection) => {
-    change({ connection });
-  });
-  const forget = transport.onConnected(persistent.nudge);
+        'The server ended the list.',
+      ),
+    (connection) => {
+      change({ connection });
+    },
+  );
   return {
     nudge: persistent.nudge,
     stop() {
       stopped = true;
-      forget();
       persistent.stop();
     },
   };

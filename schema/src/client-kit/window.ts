@@ -6,8 +6,8 @@
  */
 import { isSuperseded, type Entry, type Span } from '../projection/index.ts';
 import type { ResultOf } from 'gql.tada';
-import type { Answer, Failure } from './failure.ts';
-import { newerQuery, olderQuery } from './operations.ts';
+import { networkFailure, type Answer, type Failure } from './failure.ts';
+import { newerQuery, olderQuery } from './operations/history.ts';
 import type { Transport } from './transport.ts';
 import { entryOf } from './wire.ts';
 
@@ -51,6 +51,9 @@ export const WINDOW_PAGE = 50;
 
 type Page = NonNullable<ResultOf<typeof newerQuery>['workstream']>;
 type PageAnswer = Answer<{ readonly workstream: Page | null }>;
+
+/** A server that does not keep D-53. */
+const gap = networkFailure('The server sent entries that do not follow one another. Reload the page.');
 
 /** The entries with what is to be seen of rewinds. */
 export const rowsOf = (
@@ -116,6 +119,22 @@ export function openWindow(
     else if (!answer.data.workstream) change({ loading: null, failure: null, missing: true });
     return answer.ok ? answer.data.workstream : null;
   };
+  /** Shows this; null: what was read does not meet, so that what is there stays. */
+  const show = (window: Window | null) => {
+    change({ loading: null, ...(window ? { window, failure: null } : { failure: gap }) });
+  };
+  /** Reads the page at this cursor and shows it beside what is there. */
+  const extend = async (
+    loading: 'OLDER' | 'NEWER',
+    cursor: string | null,
+    ask: (cursor: string) => Promise<PageAnswer>,
+    beside: (page: Window, shown: Window) => Window | null,
+  ) => {
+    if (cursor === null || windowed.loading) return;
+    change({ loading });
+    const page = await read(ask(cursor));
+    if (page && windowed.window) show(beside(windowOf(page), windowed.window));
+  };
 
   const reload = async () => {
     if (windowed.loading) return;
@@ -126,26 +145,12 @@ export function openWindow(
     const after = await read(newer(before.history.pageInfo.endCursor));
     if (!after) return;
     const [head, tail] = [windowOf(before), windowOf(after)];
-    change({ window: joined(head, tail, tail), loading: null, failure: null });
+    show(joined(head, tail, tail));
   };
-  const loadOlder = async () => {
-    const cursor = windowed.window?.olderCursor ?? null;
-    if (cursor === null || windowed.loading) return;
-    change({ loading: 'OLDER' });
-    const page = await read(older(cursor));
-    if (!page || !windowed.window) return;
-    const more = windowOf(page);
-    change({ window: joined(more, windowed.window, more), loading: null, failure: null });
-  };
-  const loadNewer = async () => {
-    const cursor = windowed.window?.newerCursor ?? null;
-    if (cursor === null || windowed.loading) return;
-    change({ loading: 'NEWER' });
-    const page = await read(newer(cursor));
-    if (!page || !windowed.window) return;
-    const more = windowOf(page);
-    change({ window: joined(windowed.window, more, more), loading: null, failure: null });
-  };
+  const loadOlder = () =>
+    extend('OLDER', windowed.window?.olderCursor ?? null, older, (page, shown) => joined(page, shown, page));
+  const loadNewer = () =>
+    extend('NEWER', windowed.window?.newerCursor ?? null, newer, (page, shown) => joined(shown, page, page));
 
   void reload();
   return {

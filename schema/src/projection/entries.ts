@@ -270,6 +270,10 @@ export type EntryKind = EntryBody['kind'];
 export type Entry = Placed & EntryBody;
 export type EntryOf<K extends EntryKind> = Extract<Entry, { readonly kind: K }>;
 
+/** True for a message that a person sent; what was said along with a decision belongs to that. */
+export const isMessage = (entry: Entry): entry is EntryOf<'USER'> =>
+  entry.kind === 'USER' && entry.source !== 'FEEDBACK';
+
 const conversationKinds: Readonly<Record<EntryKind, boolean>> = {
   USER: true,
   ASSISTANT: true,

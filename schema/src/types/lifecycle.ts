@@ -4,7 +4,7 @@ import type { CloseWorkstreamOutcome, DeleteWorkstreamOutcome, OpenWorkstreamOut
 import { Accepted } from './durability.ts';
 import { onWorkstream, workstreamGlobalId } from './global-id.ts';
 import { Lifecycle } from './projection.ts';
-import { commandRefusals, JournalUnsettled, resultOf } from './rejection.ts';
+import { JournalUnsettled, lifecycleRefusals, resultOf } from './rejection.ts';
 
 const workstreamIdText = 'Global id of the workstream.';
 
@@ -32,7 +32,7 @@ const CloseWorkstreamPayload = builder.objectRef<Closed>('CloseWorkstreamPayload
 builder.mutationField('closeWorkstream', (t) =>
   t.field({
     type: resultOf<CloseWorkstreamOutcome>('closeWorkstream', CloseWorkstreamPayload, {
-      ...commandRefusals,
+      ...lifecycleRefusals,
       JOURNAL_UNSETTLED: JournalUnsettled,
     }),
     description:
@@ -72,7 +72,7 @@ const OpenWorkstreamPayload = builder.objectRef<Opened>('OpenWorkstreamPayload')
 
 builder.mutationField('openWorkstream', (t) =>
   t.field({
-    type: resultOf<OpenWorkstreamOutcome>('openWorkstream', OpenWorkstreamPayload, commandRefusals),
+    type: resultOf<OpenWorkstreamOutcome>('openWorkstream', OpenWorkstreamPayload, lifecycleRefusals),
     description:
       'Opens a closed workstream. No turn starts: messages that waited when it was closed wait on, until `resumeQueue` or the ' +
       'next message. Answers when that is safe. Opening an open one is accepted and changes nothing.',
@@ -112,7 +112,7 @@ const DeleteWorkstreamPayload = builder.objectRef<Deleted>('DeleteWorkstreamPayl
 
 builder.mutationField('deleteWorkstream', (t) =>
   t.field({
-    type: resultOf<DeleteWorkstreamOutcome>('deleteWorkstream', DeleteWorkstreamPayload, commandRefusals),
+    type: resultOf<DeleteWorkstreamOutcome>('deleteWorkstream', DeleteWorkstreamPayload, lifecycleRefusals),
     description:
       'Deletes a workstream, open or closed, with its whole history, for good: ask the person first. Stops what runs. Files ' +
       'are kept; so are forks of it. Answers when it is gone: it waits for the turn to stop, at most 10 s (then it goes on ' +

@@ -84,8 +84,8 @@ const typenameByCode: Readonly<Record<Code, string>> = {
 
 export const Rejection = builder.interfaceRef<RejectionOutcome>('Rejection').implement({
   description:
-    'Why a mutation did nothing. A rejection changed nothing, anywhere; the one exception says so: ' +
-    '`JournalUnsettled.turnStopped`. Some carry the current facts, so that a client can show them without another query.',
+    'Why a mutation did nothing. A rejection changed nothing, anywhere; the two exceptions say so: ' +
+    '`JournalUnsettled.turnStopped`, and `message` of a `StorageUnavailable` that `deleteWorkstream` answers. Some carry the current facts, so that a client can show them without another query.',
   resolveType: (r) => typenameByCode[r.code],
   fields: (t) => ({
     code: t.field({ type: RejectionCode, description: 'For programs.', resolve: (r) => r.code }),
@@ -259,7 +259,8 @@ export const ShuttingDown = plain(
 );
 export const StorageUnavailable = plain(
   'STORAGE_UNAVAILABLE',
-  'The database did not answer and nothing was done. Repeat the same key after a pause.',
+  'The database did not answer and nothing was done. Repeat the same key after a pause. (`deleteWorkstream` answers it ' +
+    'also when the turn was stopped already, or when it cannot be known whether the workstream is gone; `message` says so.)',
 );
 export const UnsavedConflict = plain(
   'UNSAVED_CONFLICT',
@@ -294,6 +295,10 @@ export const commandRefusals = {
   AT_CAPACITY: AtCapacity,
   CLOSING: Closing,
 } as const;
+
+/** Of those that what opens, closes or deletes a workstream can meet: being closed is none. */
+const { WORKSTREAM_CLOSED: _, ...notForBeingClosed } = commandRefusals;
+export const lifecycleRefusals = notForBeingClosed;
 
 type Types = (typeof builder)['$inferSchemaTypes'];
 type Outcome = { readonly type: 'Accepted' } | RejectionOutcome;

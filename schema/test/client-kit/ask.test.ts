@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { ask } from '../../src/client-kit/ask.ts';
 import { networkFailure, unauthenticated, type Answer } from '../../src/client-kit/failure.ts';
-import type { ResultOf } from '../../src/client-kit/index.ts';
-import { tokensQuery } from '../../src/client-kit/operations.ts';
+import { tokensQuery, type ResultOf } from '../../src/client-kit/index.ts';
 import type { Transport } from '../../src/client-kit/transport.ts';
 import { hastyPace, until } from './support/in-process.ts';
 

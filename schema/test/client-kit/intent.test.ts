@@ -6,7 +6,7 @@ import {
   decideApproval,
   sendMessage,
   withdrawQueuedMessage,
-} from '../../src/client-kit/operations.ts';
+} from '../../src/client-kit/index.ts';
 import type { Answer, Failure } from '../../src/client-kit/failure.ts';
 import type { Pace } from '../../src/client-kit/persist.ts';
 import type {

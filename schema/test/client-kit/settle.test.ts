@@ -142,16 +142,17 @@ const lives: readonly Life[] = [
   },
 ];
 
+const accepted = (revision: number): SendMessageOutcome => ({
+  type: 'Accepted',
+  durability: 'DURABLE',
+  disposition: 'QUEUED',
+  messageId: 'm',
+  turnId: null,
+  revision,
+});
+
 function begin() {
   const world = createWorld(() => queue(false));
-  const accepted = (revision: number): SendMessageOutcome => ({
-    type: 'Accepted',
-    durability: 'DURABLE',
-    disposition: 'QUEUED',
-    messageId: 'm',
-    turnId: null,
-    revision,
-  });
   let answer: (() => SendMessageOutcome) | null = null;
   const transport = createInProcess({
     ...servicesOf(world),
@@ -179,14 +180,7 @@ describe('D-63 A message that was sent and waited for', () => {
         const revision = world.entries.length;
         respond(() => {
           for (const batch of after.slice(0, seen)) write(batch);
-          return {
-            type: 'Accepted',
-            durability: 'DURABLE',
-            disposition: 'QUEUED',
-            messageId: 'm',
-            turnId: null,
-            revision,
-          };
+          return accepted(revision);
         });
         let settlement: Settlement | null = null;
         void client.sendAndSettle(id, 'hello').then((value) => (settlement = value));

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { serverQuery } from '../../src/client-kit/operations.ts';
+import { serverQuery } from '../../src/client-kit/index.ts';
 import { exchangeCode } from '../../src/client-kit/session.ts';
 import { createTransport } from '../../src/client-kit/transport.ts';
+import { until } from './support/in-process.ts';
 
 const url = 'http://127.0.0.1:4000/graphql';
 
@@ -111,23 +112,23 @@ it('is down from when the socket was lost until it is up again, and not when nob
   expect(transport.isDown()).toBe(false);
 
   subscribe();
-  await expect.poll(() => open.length).toBe(1);
+  await until('the socket is opened', () => open.length === 1);
   open[0]!.onopen();
-  await expect.poll(() => connections).toBe(1);
+  await until('it is up', () => connections === 1);
   expect(transport.isDown()).toBe(false);
   open[0]!.close(1006);
   expect(transport.isDown()).toBe(true);
 
   // Nor is it up when it could not be opened.
   subscribe();
-  await expect.poll(() => open.length).toBe(2);
+  await until('another one is opened', () => open.length === 2);
   open[1]!.close(1006);
   expect(transport.isDown()).toBe(true);
 
   const unsubscribe = subscribe();
-  await expect.poll(() => open.length).toBe(3);
+  await until('a third one is opened', () => open.length === 3);
   open[2]!.onopen();
-  await expect.poll(() => connections).toBe(2);
+  await until('it is up again', () => connections === 2);
   expect(transport.isDown()).toBe(false);
   unsubscribe();
   open[2]!.close(1000);

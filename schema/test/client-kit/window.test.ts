@@ -96,6 +96,22 @@ it('says what failed and reads again when asked, keeps what it has, and is silen
   expect(seen).toHaveLength(told);
 });
 
+it('D-53 keeps what it has and says so when a page does not meet it', async () => {
+  const { reader, transport, idle, now } = begin(200);
+  await idle();
+  const shown = now().window;
+  const { request } = transport;
+  // A server that skips a page.
+  transport.request = (document, variables, signal) =>
+    request(document, { ...variables, before: encodeRevision(80) }, signal);
+  await reader.loadOlder();
+  expect(now()).toMatchObject({
+    loading: null,
+    failure: { message: expect.stringMatching(/Reload the page/) as string },
+  });
+  expect(now().window).toBe(shown);
+});
+
 it('ends calmly for a workstream that does not exist', async () => {
   const { transport } = begin(1);
   const client = createWeirClient({ url: '', token: '', transport, pace: hastyPace() });

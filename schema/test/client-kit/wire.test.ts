@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { knownAfter, knownOf } from '../../src/client-kit/followed.ts';
-import { feedSubscription, snapshotQuery } from '../../src/client-kit/operations.ts';
+import { feedSubscription, snapshotQuery } from '../../src/client-kit/index.ts';
 import { entryOf, feedItemOf, type WireEntry, type WireFeedItem } from '../../src/client-kit/wire.ts';
 import type { FeedItem } from '../../src/projection/index.ts';
 import { workstreamGlobalId } from '../../src/types/global-id.ts';

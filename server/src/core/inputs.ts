@@ -4,10 +4,9 @@
  *
  * Work that was begun under a claim comes back stamped with it; a stamp that is not current dies in `fence.ts` (D-5).
  */
-import type { ApprovalMode, Author, Entry, ModelChoice } from 'schema/projection';
+import type { ApprovalMode, Author, Entry, ModelChoice, ToolResult } from 'schema/projection';
 import type { PreparedCall } from './approvals/prepared.ts';
 import type { ModelOutcome } from './conversation/message.ts';
-import type { ToolResult } from 'schema/projection';
 
 /** The claim under which work was begun: of a turn (`generation`), or only of the ownership (`generation: null`). */
 export interface Stamp {

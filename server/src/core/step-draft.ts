@@ -17,6 +17,7 @@ import {
 import type { Deed, Effect } from './effects.ts';
 import type { CommandKey, Stamp } from './inputs.ts';
 import type { Receipt } from './journal/receipt.ts';
+import type { Acceptance, CoreRefusal } from './refusals.ts';
 import { storable } from './kit/storable.ts';
 import { liveTurnOf, type State } from './workstream/state.ts';
 
@@ -32,6 +33,30 @@ export interface StepDraft {
   readonly held: readonly Deed[];
   readonly receipts: readonly Receipt[];
 }
+
+/** What a command comes to: what it made of the draft, and its answer; or why not, and then there is no draft (D-11). */
+export type CommandResult =
+  { readonly type: 'taken'; readonly draft: StepDraft; readonly acceptance: Acceptance } | CoreRefusal;
+
+export const taken = (draft: StepDraft, acceptance: Acceptance): CommandResult => ({
+  type: 'taken',
+  draft,
+  acceptance,
+});
+
+/** The answer of a command that says something to the model. */
+export const takenAs = (
+  draft: StepDraft,
+  disposition: 'STARTED' | 'QUEUED' | 'STEERING',
+  messageId: string,
+): CommandResult =>
+  taken(draft, {
+    type: 'Accepted',
+    disposition,
+    messageId,
+    turnId: liveTurnOf(draft.state)?.id ?? null,
+    revision: draft.state.projection.revision,
+  });
 
 export const openDraft = (state: State, at: string, seed: string): StepDraft => ({
   state,

@@ -79,8 +79,8 @@ function stepCommand(draft: StepDraft, input: Extract<Input, { type: 'command' }
           { type: 'refused', refusal: refuse({ code: 'KEY_REUSED' }), batch: known.batch },
     );
   const result = runCommand(draft, input.by, input.command);
-  if (result.type === 'refused') {
-    const refusal = storable(result.refusal);
+  if (result.type === 'Rejected') {
+    const refusal = storable(result);
     // One that nobody could check may have been accepted in an earlier epoch: it is not refused for good.
     return isRecorded(refusal) && !input.key.unchecked
       ? close(record(draft, input.key, refusal), replyOf(refusal, draft.state.batches + 1))

@@ -50,6 +50,12 @@ export interface ReadRange {
 /** Most bytes read at once where the answer is made of it: one entry is at most about as long. */
 export const pageBytes = 2 * 1024 * 1024;
 
+/**
+ * Most keys of recorded commands an actor keeps in memory, so that a command need not ask the database whether it was
+ * done before: half a megabyte of keys, and more commands than a week of heavy use.
+ */
+export const receiptKeysLoaded = 5_000;
+
 export interface Journal {
   /** Never rejects. */
   commit(batch: Batch): Promise<CommitOutcome>;

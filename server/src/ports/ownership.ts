@@ -32,12 +32,6 @@ export interface Sessions {
   ): Promise<{ readonly type: 'begun'; readonly session: Session } | { readonly type: 'busy' }>;
 }
 
-/**
- * Most keys of recorded commands an actor keeps in memory, so that a command need not ask the database whether it was
- * done before: half a megabyte of keys, and more commands than a week of heavy use.
- */
-export const receiptKeysLoaded = 5_000;
-
 /** All an actor needs to go on. Its size does not grow with history: the conversation is read when it is needed. */
 export interface LoadedWorkstream {
   readonly id: string;

@@ -2,3 +2,11 @@
 export class StorageUnavailableError extends Error {
   override readonly name = 'StorageUnavailableError';
 }
+
+/** For `catch`: the value when the database is away; any other error is thrown again. */
+export const whenAway =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (error instanceof StorageUnavailableError) return value;
+    throw error;
+  };

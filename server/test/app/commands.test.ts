@@ -1,6 +1,6 @@
 import { activityOf, openItems } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { receiptKeysLoaded } from '../../src/ports/ownership.ts';
+import { receiptKeysLoaded } from '../../src/ports/journal.ts';
 import { batchOf, receipt } from '../adapters/storage/fixtures.ts';
 import { ada, bob, createWorld, newKey, settled, until, type World } from './support/world.ts';
 

@@ -2,7 +2,7 @@ import { encodeCursor, emptyOverlay, viewOf, type FeedItem } from 'schema/projec
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { frameMs } from '../../src/app/actor/frame.ts';
 import { follow } from '../../src/app/feed/follow.ts';
-import { createLine } from '../../src/app/feed/line.ts';
+import { createTurnstile } from '../../src/app/feed/turnstile.ts';
 import { tokens } from '../../src/app/feed/tokens.ts';
 import { batchOf, message } from '../adapters/storage/fixtures.ts';
 import {
@@ -28,7 +28,14 @@ beforeEach(async () => {
 
 const feedDeps = () => {
   const { registry, hub, clock, storage } = world;
-  return { registry, hub, clock, catalog: storage.catalog, journal: storage.journal, line: createLine() };
+  return {
+    registry,
+    hub,
+    clock,
+    catalog: storage.catalog,
+    journal: storage.journal,
+    turnstile: createTurnstile(),
+  };
 };
 const types = (items: readonly FeedItem[]) => items.map((item) => item.type);
 const revisions = (items: readonly FeedItem[]) =>

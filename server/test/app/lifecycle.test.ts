@@ -5,6 +5,7 @@
 import type { WorkstreamStateItem } from 'schema/model';
 import { liveTurn } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import { ada, attach, bob, createWorld, newKey, plain, settled, until, type World } from './support/world.ts';
 
 let world: World;
@@ -192,17 +193,15 @@ describe('Deleting', () => {
     ]);
   });
 
-  it('during a load waits for it, and what asked for the load is told that it is gone (D-22, D-25)', async () => {
+  it('during a load waits for it; what asked for the load is told to come again, and then that it is gone (D-22, D-25)', async () => {
     world.storage.hold();
     const sending = world.send(id, 'hi');
     const removing = remove();
     await settled();
     world.storage.release();
     expect(await removing).toMatchObject({ type: 'Accepted' });
-    const answer = await sending;
-    expect(['Accepted', 'WORKSTREAM_NOT_FOUND', 'CLOSING']).toContain(
-      'code' in answer ? answer.code : answer.type,
-    );
+    expect(await sending).toMatchObject({ code: 'CLOSING', retryable: true });
+    expect(await world.send(id, 'hi')).toMatchObject({ code: 'WORKSTREAM_NOT_FOUND' });
     expect([world.registry.peek(id), world.storage.rows]).toEqual([null, 0]);
   });
 
@@ -216,6 +215,32 @@ describe('Deleting', () => {
     await world.clock.advance(120_000);
     expect(states.of(id)).toEqual(['DELETED']);
     states.stop();
+  });
+
+  it('that fails when the turn is stopped already does not say that nothing was done (D-11)', async () => {
+    await world.send(id, 'go');
+    await call(0);
+    const removing = remove();
+    await until(() => world.registry.peek(id)!.state().closing);
+    world.storage.goAway();
+    await settled();
+    await world.clock.advance(2_000);
+    const message =
+      'The database does not answer, so the workstream was not deleted; its turn was stopped. Try again with the same key.';
+    expect(await removing).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message });
+    expect(projection()).toMatchObject({ lifecycle: 'OPEN', turn: { phase: 'CANCELED' } });
+  });
+
+  it('of which nobody can know whether it happened says so (D-25)', async () => {
+    Object.assign(world.storage.removal, {
+      remove: () => {
+        world.storage.goAway();
+        return Promise.reject(new StorageUnavailableError('gone'));
+      },
+    });
+    const message =
+      'The database does not answer, so it is not known whether the workstream was deleted. Try again with the same key.';
+    expect(await remove()).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message });
   });
 
   it('that did not happen because the database went away leaves it open, with the door open again (D-11)', async () => {
@@ -278,6 +303,20 @@ describe('A fork', () => {
     ]);
     const own = new Set(world.storage.entries(id).map((e) => e.id));
     expect(early.every((e, i) => !own.has(e.id) && e.revision === i + 1 && e.turnId === null)).toBe(true);
+  });
+
+  it('of a long title has the beginning of it, and breaks no character', async () => {
+    const title = `${'x'.repeat(191)}😀😀`;
+    await world.services.workstreams.configure(ada, {
+      key: newKey(),
+      workstreamId: id,
+      title,
+      approvalMode: null,
+    });
+    await settled();
+    expect((await forked(await fork()))[1]).toMatchObject({
+      configuration: { title: `Fork of ${'x'.repeat(191)}` },
+    });
   });
 
   it('leaves a batch out whose results are not all there, and tells the model the rest (I38)', async () => {

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { emptyProjection } from 'schema/projection';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import type { Page, Place, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Session } from '../../src/ports/ownership.ts';
@@ -48,8 +48,12 @@ export function storageContract(open: () => Promise<Opened>): void {
   beforeAll(async () => {
     opened = await open();
     ({ storage } = opened);
+  });
+  // One for each test: terms end by the clock of the database, and all tests together may take longer.
+  beforeEach(async () => {
     session = await beginSession(storage);
   });
+  afterEach(() => session.end());
   afterAll(() => opened.close());
 
   const workstream = () => openWorkstream(storage, session);

@@ -7,14 +7,13 @@ import { describe, expect, it } from 'vitest';
 import { statesPage } from '../../../scripts/print-states.ts';
 import { canUnload } from '../../src/core/workstream/lifecycle.ts';
 import {
-  behindTheDoor,
   shown,
-  table,
   told,
   type CommandEvent,
   type Situation,
   type TableEvent,
-} from '../../src/core/workstream/table.ts';
+} from '../../src/core/workstream/situations.ts';
+import { behindTheDoor, table } from '../../src/core/workstream/table.ts';
 import { canonical, happen, prior, situationOf, stateIn } from './support/situations.ts';
 
 const situations = Object.keys(shown) as Situation[];

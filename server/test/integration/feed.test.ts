@@ -122,7 +122,7 @@ it('says once, and ends, when there is no such workstream', async () => {
   ]);
 });
 
-it('answers a cursor of another workstream, or of nowhere, with SnapshotRequired and never with silence (D-55)', async () => {
+it('answers a cursor of another workstream, or of nowhere, with SnapshotRequired, what is no cursor with an error, and none with silence (D-55)', async () => {
   const [one, other] = [await api.create(), await api.create()];
   const { cursor } = await api.snapshot(other);
   const [, epoch] = cursor.split('.');
@@ -136,8 +136,11 @@ it('answers a cursor of another workstream, or of nowhere, with SnapshotRequired
     feed.stop();
   }
   const nonsense = api.follow(one, 'nonsense');
-  expect(await nonsense.ended.then((failure) => failure ?? nonsense.events)).toBeTruthy();
-  nonsense.stop();
+  expect(await nonsense.ended).toMatchObject({
+    code: 'BAD_USER_INPUT',
+    message: expect.stringContaining('A FeedCursor is text that this server handed out') as string,
+  });
+  expect(nonsense.events).toEqual([]);
 });
 
 it('tells simple clients the text alone: the open answer at offset 0, then as it is written (tokenChunks)', async () => {

@@ -3,7 +3,7 @@
  * what a text finds (`contracts/search.ts`).
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { aroundQuery, searchQuery } from '../../../schema/src/client-kit/operations.ts';
+import { newerQuery, olderQuery, searchQuery } from 'schema/client-kit';
 import type { Api } from '../../../e2e/support/api.ts';
 import { setBench, type Bench } from './support.ts';
 
@@ -36,15 +36,13 @@ it('finds what was said and answered once it is durable, on every server, and le
     entry: { __typename: 'AssistantEntry' },
   });
   expect(found!.snippet.filter((piece) => piece.hit).map((piece) => piece.text)).toEqual(['Größe', '京都']);
-  const around = await other.transport.request(aroundQuery, {
-    id,
-    place: found!.historyCursor,
-    before: 100,
-    after: 100,
+  const place = found!.historyCursor;
+  const older = await other.transport.request(olderQuery, { id, last: 100, before: place });
+  const newer = await other.transport.request(newerQuery, { id, first: 100, after: place });
+  const [before, after] = [older, newer].map((answer) => {
+    if (!answer.ok) throw new Error(answer.failure.message);
+    return answer.data.workstream!.history.edges.map((edge) => edge.node.revision);
   });
-  if (!around.ok) throw new Error(around.failure.message);
-  const revisions = (side: 'older' | 'newer') =>
-    around.data.workstream![side].edges.map((edge) => edge.node.revision);
   const all = (await api.history(id)).map((entry) => entry.revision);
-  expect([...revisions('older'), found!.entry.revision, ...revisions('newer')]).toEqual(all);
+  expect([...before!, found!.entry.revision, ...after!]).toEqual(all);
 });

@@ -51,7 +51,7 @@ beforeAll(async () => {
       await land(storage, database.sql, begun.session.id, await lifeOf(seed));
   };
   await Promise.all(Array.from({ length: writers }, work));
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   await client.end();
   await database.drop();

@@ -196,7 +196,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a cursor of an epoch that lost entries goes back to where both agree (D-55)',
     without: [
-      change('src/app/feed/follow.ts', 'return stored !== null && stored <= cursor.epoch;', 'return true;'),
+      change('src/app/feed/backlog.ts', 'return stored !== null && stored <= cursor.epoch;', 'return true;'),
     ],
   },
   {

@@ -9,16 +9,17 @@ export type PlainPart =
   | { readonly kind: 'empty'; readonly count: number };
 
 /** Empty lines in a row that are still shown as they are. */
-const shownEmpty = 2;
-/** Lines that fit without scrolling. */
-const fits = 16;
+const SHOWN_EMPTY = 2;
+/** What fits without scrolling. */
+const FIT_LINES = 16;
+const FIT_CHARACTERS = 2_000;
 
 export function plainParts(body: string): readonly PlainPart[] {
   const parts: PlainPart[] = [];
   let lines: string[] = [];
   let empty = 0;
   const closeRun = (): void => {
-    if (empty > shownEmpty) {
+    if (empty > SHOWN_EMPTY) {
       if (lines.length > 0) parts.push({ kind: 'text', text: lines.join('\n') });
       parts.push({ kind: 'empty', count: empty });
       lines = [];
@@ -37,10 +38,10 @@ export function plainParts(body: string): readonly PlainPart[] {
   return parts;
 }
 
-/** "5,001 lines; read to the end before you decide", or nothing when all of it is in sight. */
+/** "5,001 lines, 5,010 characters: read to the end before you decide."; null when all of it is in sight. */
 export function lengthWarning(body: string): string | null {
   const count = body.split('\n').length;
-  return count > fits || body.length > 2_000
+  return count > FIT_LINES || body.length > FIT_CHARACTERS
     ? `${count.toLocaleString('en')} ${count === 1 ? 'line' : 'lines'}, ${body.length.toLocaleString('en')} characters: read to the end before you decide.`
     : null;
 }

@@ -11,6 +11,7 @@ import { newKey, sendMessage, type Intent, type Progress } from 'schema/client-k
 import { getContext, setContext } from 'svelte';
 import { problemOf, type Problem } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
+import type { Store } from '../../lib/kept.ts';
 import {
   broughtBack,
   keep,
@@ -25,7 +26,7 @@ import {
 } from './outgoing.ts';
 
 export interface OutboxDeps {
-  readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  readonly storage: Store;
   intend(message: Message): Intent<unknown>;
   /** Fingerprint of the token that messages are sent with. */
   readonly author: string;

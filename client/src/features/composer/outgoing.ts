@@ -7,6 +7,7 @@
  * which they were written; two messages become one only in the hands of a person.
  */
 import { isBlank } from 'schema/projection';
+import { isRecord, keep as keepIn, readKept, type Store } from '../../lib/kept.ts';
 
 /** A message as it is sent: the same text under the same key each time. */
 export interface Message {
@@ -82,33 +83,15 @@ export const keptIn = (storage: Pick<Storage, 'key' | 'length'>): readonly strin
     key.startsWith(keyOf('')) ? [key.slice(keyOf('').length)] : [],
   );
 
-export function read(storage: Pick<Storage, 'getItem'>, workstreamId: string): Outgoing {
-  try {
-    const kept: unknown = JSON.parse(storage.getItem(keyOf(workstreamId)) ?? 'null');
-    return isOutgoing(kept) ? kept : nothing;
-  } catch {
-    return nothing;
-  }
-}
+export const read = (storage: Pick<Store, 'getItem'>, workstreamId: string): Outgoing =>
+  readKept(storage, keyOf(workstreamId), isOutgoing) ?? nothing;
 
-/** False when the storage has no room for it: then it is only on the page, and what was kept before stays there. */
-export function keep(
-  storage: Pick<Storage, 'setItem' | 'removeItem'>,
-  workstreamId: string,
-  outgoing: Outgoing,
-): boolean {
+/** False when the storage has no room for it. */
+export function keep(storage: Omit<Store, 'getItem'>, workstreamId: string, outgoing: Outgoing): boolean {
   const { text, sending, returned } = outgoing;
-  try {
-    if (text === '' && sending.length === 0 && returned.length === 0) storage.removeItem(keyOf(workstreamId));
-    else storage.setItem(keyOf(workstreamId), JSON.stringify(outgoing));
-    return true;
-  } catch {
-    return false;
-  }
+  const isEmpty = text === '' && sending.length === 0 && returned.length === 0;
+  return keepIn(storage, keyOf(workstreamId), isEmpty ? null : outgoing);
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 const isMessages = (value: unknown): boolean =>
   Array.isArray(value) &&

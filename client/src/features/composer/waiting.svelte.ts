@@ -9,6 +9,7 @@ import { editQueuedMessage, sendMessage, withdrawQueuedMessage } from 'schema/cl
 import type { QueuedMessage } from 'schema/projection';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
+import { isRecord, keep, readKept, type Store } from '../../lib/kept.ts';
 
 export interface Edit {
   readonly messageId: string;
@@ -21,11 +22,11 @@ export class Waiting {
   readonly saving: Action<Edit, unknown>;
   readonly withdrawing: Action<{ readonly messageId: string }, unknown>;
   readonly undoing: Action<{ readonly text: string }, unknown>;
-  readonly #storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  readonly #storage: Store;
   readonly #key: string;
   #edit = $state.raw<Edit | null>(null);
 
-  constructor(api: Api, workstreamId: string, storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) {
+  constructor(api: Api, workstreamId: string, storage: Store) {
     const { client } = api;
     this.saving = new Action((edit) => client.intend(editQueuedMessage, { workstreamId, ...edit }), api);
     this.withdrawing = new Action(
@@ -35,7 +36,7 @@ export class Waiting {
     this.undoing = new Action(({ text }) => client.intend(sendMessage, { workstreamId, text }), api);
     this.#storage = storage;
     this.#key = `weir.edit.${workstreamId}`;
-    this.#edit = read(storage, this.#key);
+    this.#edit = readKept(storage, this.#key, isEdit);
   }
 
   /** The one edit in hand. */
@@ -67,22 +68,9 @@ export class Waiting {
 
   #become(edit: Edit | null): void {
     this.#edit = edit;
-    try {
-      if (edit) this.#storage.setItem(this.#key, JSON.stringify(edit));
-      else this.#storage.removeItem(this.#key);
-    } catch {
-      // The storage is full: it is still on the page.
-    }
+    keep(this.#storage, this.#key, edit);
   }
 }
 
-function read(storage: Pick<Storage, 'getItem'>, key: string): Edit | null {
-  try {
-    const kept = JSON.parse(storage.getItem(key) ?? 'null') as Partial<Edit> | null;
-    return typeof kept?.messageId === 'string' && typeof kept.text === 'string'
-      ? { messageId: kept.messageId, text: kept.text }
-      : null;
-  } catch {
-    return null;
-  }
-}
+const isEdit = (value: unknown): value is Edit =>
+  isRecord(value) && typeof value['messageId'] === 'string' && typeof value['text'] === 'string';

@@ -17,7 +17,8 @@ import { getContext, setContext } from 'svelte';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
 import type { Router } from '../../lib/router.svelte.ts';
-import { deletedWords, inTurns } from './lifecycle.ts';
+import { hashOf, type Route } from '../../lib/routes.ts';
+import { deletedWords, inTurns, isUnderWay, type Closing } from './lifecycle.ts';
 
 /** What can be done to one workstream. */
 export interface Deeds {
@@ -26,13 +27,6 @@ export interface Deeds {
   readonly opening: Action<object, unknown>;
   readonly deleting: Action<object, { readonly workspaceKept: string | null }>;
   readonly forking: Action<{ revision: number | null }, { readonly workstreamId: string }>;
-}
-
-/** How closing several goes. */
-export interface Closing {
-  readonly of: number;
-  readonly closed: number;
-  readonly refused: number;
 }
 
 /** How many are closed at a time: each may wait for something to stop. */
@@ -45,6 +39,8 @@ export class Lifecycle {
   closingAll = $state.raw<Closing | null>(null);
   readonly #api: Api;
   readonly #router: Router;
+  /** The address at which the notice is shown. */
+  #saidAt: string | null = null;
   readonly #deeds: Record<string, Deeds> = {};
 
   constructor(api: Api, router: Router) {
@@ -54,19 +50,7 @@ export class Lifecycle {
 
   /** The same each time it is asked for. */
   of(workstreamId: string): Deeds {
-    const known = this.#deeds[workstreamId];
-    if (known) return known;
-    const api = this.#api;
-    const { client } = api;
-    const deeds: Deeds = {
-      renaming: new Action(({ title }) => client.intend(configureWorkstream, { workstreamId, title }), api),
-      closing: new Action(() => client.intend(closeWorkstream, { workstreamId }), api),
-      opening: new Action(() => client.intend(openWorkstream, { workstreamId }), api),
-      deleting: new Action(() => client.intend(deleteWorkstream, { workstreamId }), api),
-      forking: new Action((input) => client.intend(forkWorkstream, { workstreamId, ...input }), api),
-    };
-    this.#deeds[workstreamId] = deeds;
-    return deeds;
+    return (this.#deeds[workstreamId] ??= this.#make(workstreamId));
   }
 
   /** Forgets why former deeds did not work. */
@@ -86,8 +70,23 @@ export class Lifecycle {
     if (!done) return;
     gone();
     const { route } = this.#router;
+    const leaves = route.page === 'workstream' && route.id === workstreamId;
+    const to: Route = leaves ? { page: 'home' } : route;
     this.notice = deletedWords(title, done.workspaceKept);
-    if (route.page === 'workstream' && route.id === workstreamId) this.#router.go({ page: 'home' });
+    this.#saidAt = hashOf(to);
+    if (leaves) this.#router.go(to);
+  }
+
+  /** To be called when the address has changed: what was said of what is over is not said everywhere. */
+  moved(): void {
+    if (hashOf(this.#router.route) === this.#saidAt) return;
+    this.notice = null;
+    this.forgetClosing();
+  }
+
+  /** Says no more how closing several went, once it is over. */
+  forgetClosing(): void {
+    if (this.closingAll && !isUnderWay(this.closingAll)) this.closingAll = null;
   }
 
   /** Closes these, a few at a time; each refusal stands at its row. Answers the ids of those that are closed. */
@@ -104,6 +103,18 @@ export class Lifecycle {
       tell();
     });
     return done;
+  }
+
+  #make(workstreamId: string): Deeds {
+    const api = this.#api;
+    const { client } = api;
+    return {
+      renaming: new Action(({ title }) => client.intend(configureWorkstream, { workstreamId, title }), api),
+      closing: new Action(() => client.intend(closeWorkstream, { workstreamId }), api),
+      opening: new Action(() => client.intend(openWorkstream, { workstreamId }), api),
+      deleting: new Action(() => client.intend(deleteWorkstream, { workstreamId }), api),
+      forking: new Action((input) => client.intend(forkWorkstream, { workstreamId, ...input }), api),
+    };
   }
 }
 

@@ -4,17 +4,19 @@
 export const deletedWords = (title: string, workspaceKept: string | null): string =>
   `“${title}” was deleted.${workspaceKept === null ? '' : ` Its folder ${workspaceKept} was kept, because files are in it or others work there.`}`;
 
-/** How closing several went or goes, in one sentence. */
-export function closingWords({
-  of,
-  closed,
-  refused,
-}: {
+/** How closing several goes. */
+export interface Closing {
   readonly of: number;
   readonly closed: number;
   readonly refused: number;
-}): string {
-  if (closed + refused < of) return `Closing: ${closed + refused} of ${of} done. Each may take some 10 s.`;
+}
+
+export const isUnderWay = ({ of, closed, refused }: Closing): boolean => closed + refused < of;
+
+/** How closing several went or goes, in one sentence. */
+export function closingWords(closing: Closing): string {
+  const { of, closed, refused } = closing;
+  if (isUnderWay(closing)) return `Closing: ${closed + refused} of ${of} done. Each may take some 10 s.`;
   if (refused === 0) return `${closed} closed.`;
   return `${closed} closed, ${refused} not: the reason stands at each.`;
 }

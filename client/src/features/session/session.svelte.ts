@@ -15,8 +15,8 @@ export type SessionState =
   | { readonly status: 'OUT'; readonly reason: OutReason; readonly message: string | null };
 
 /**
- * NONE: nothing was tried. LINK: the link was not taken. TOKEN: what was entered is no token. ENDED: the token is not
- * accepted any more. LEFT: on purpose.
+ * NONE: nothing was tried. LINK: the link was not taken. FAILED: nobody answered whether it is. TOKEN: what was entered
+ * is no token. ENDED: the token is not accepted any more. LEFT: on purpose.
  */
 export type OutReason = 'NONE' | 'LINK' | 'FAILED' | 'TOKEN' | 'ENDED' | 'LEFT';
 

@@ -25,14 +25,10 @@ export class Around {
 
   /** Reads until the returned function is called. */
   start(client: WeirClient, workstreamId: string): () => void {
-    let latest = this.windowed;
-    const frame = createFrame(() => {
-      this.windowed = latest;
+    const frame = createFrame<Windowed>((windowed) => {
+      this.windowed = windowed;
     });
-    const reader = client.window(workstreamId, this.place.cursor, (windowed) => {
-      latest = windowed;
-      frame.request();
-    });
+    const reader = client.window(workstreamId, this.place.cursor, frame.bring);
     this.#reader = reader;
     return () => {
       reader.stop();

@@ -2,16 +2,21 @@
  * Owns: what can be taken back or asked again, as far as a page can know it before the server is asked. Pure.
  * Does not own: whether it is (the server answers a refusal).
  */
-import { isConversation, isSuperseded, type Entry, type EntryOf, type Projection } from 'schema/projection';
+import {
+  isConversation,
+  isMessage,
+  isSuperseded,
+  type Entry,
+  type EntryOf,
+  type Projection,
+} from 'schema/projection';
 
 type Spans = Pick<Projection, 'superseded'>;
 type Said = EntryOf<'USER'>;
 
-const isSaid = (entry: Entry): entry is Said => entry.kind === 'USER' && entry.source !== 'FEEDBACK';
-
 /** The last message of a person in the conversation; null when none is loaded. */
 export const lastSaid = (entries: readonly Entry[], p: Spans): Said | null =>
-  entries.findLast((entry): entry is Said => isSaid(entry) && !isSuperseded(p, entry.revision)) ?? null;
+  entries.findLast((entry): entry is Said => isMessage(entry) && !isSuperseded(p, entry.revision)) ?? null;
 
 /** How many entries of the conversation are from this place on, the one there included. */
 export const talkSince = (entries: readonly Entry[], p: Spans, revision: number): number =>

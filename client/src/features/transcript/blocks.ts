@@ -104,6 +104,19 @@ export interface RewindBlock extends Placed {
 export type Block =
   UserBlock | AssistantBlock | CallBlock | MarkBlock | OutcomeBlock | SystemBlock | RewindBlock;
 
+/** A call as an entry names it; what declared it gives the arguments, too. */
+type Named = Pick<Call, 'callId' | 'name'> & { readonly arguments?: string };
+
+/** An answer about which there is nothing more to say than its text. */
+const answer = {
+  type: 'assistant',
+  streaming: false,
+  cut: null,
+  finish: null,
+  discarded: [],
+  durable: true,
+} as const;
+
 /** `durableThrough`: entries above it are accepted but not yet safe. */
 export function blocksOf(entries: readonly Entry[], durableThrough: number): readonly Block[] {
   const blocks: Block[] = [];
@@ -114,18 +127,15 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
   /** Null: not known, since what is loaded begins later. */
   let closed: boolean | null = null;
 
-  const declare = (
-    call: Pick<Call, 'callId' | 'name'> & { readonly arguments: string | null },
-    revision: number,
-  ) => {
-    placeByCall.set(call.callId, blocks.length);
-    open.add(call.callId);
+  const declare = ({ callId, name, arguments: text }: Named, revision: number) => {
+    placeByCall.set(callId, blocks.length);
+    open.add(callId);
     blocks.push({
       type: 'call',
-      id: call.callId,
+      id: callId,
       revision,
-      name: call.name,
-      arguments: call.arguments,
+      name,
+      arguments: text ?? null,
       state: 'DECLARED',
       cycleId: null,
       item: null,
@@ -133,13 +143,15 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
       noteSaid: false,
     });
   };
-  const change = (callId: string, to: (block: CallBlock) => CallBlock) => {
+  const change = (callId: string, to: (block: CallBlock) => Partial<CallBlock>) => {
     const place = placeByCall.get(callId);
     const block = place === undefined ? undefined : blocks[place];
-    if (place !== undefined && block?.type === 'call') blocks[place] = to(block);
+    if (place !== undefined && block?.type === 'call') blocks[place] = { ...block, ...to(block) };
   };
-  const known = (callId: string, name: string, revision: number) => {
-    if (!placeByCall.has(callId)) declare({ callId, name, arguments: null }, revision);
+  /** Tells more of a call, and that there is one when what declared it is not loaded. */
+  const tell = (call: Named, revision: number, to: (block: CallBlock) => Partial<CallBlock>) => {
+    if (!placeByCall.has(call.callId)) declare(call, revision);
+    change(call.callId, to);
   };
 
   for (const entry of entries) {
@@ -152,7 +164,7 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
             (block) =>
               block.type === 'call' && !block.noteSaid && block.item?.decision?.feedback === entry.text,
           );
-          if (decided) change(decided.id, (block) => ({ ...block, noteSaid: true }));
+          if (decided) change(decided.id, () => ({ noteSaid: true }));
         }
         blocks.push({
           type: 'user',
@@ -169,75 +181,45 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
       case 'ASSISTANT': {
         const { text, reasoning, finish, discarded } = entry;
         if (text !== '' || reasoning !== '' || entry.calls.length === 0)
-          blocks.push({
-            type: 'assistant',
-            id,
-            revision,
-            text,
-            reasoning,
-            streaming: false,
-            cut: null,
-            finish,
-            discarded,
-            durable,
-          });
+          blocks.push({ ...answer, id, revision, text, reasoning, finish, discarded, durable });
         for (const call of entry.calls) declare(call, revision);
         break;
       }
-      case 'CANCELLATION':
-        blocks.push({
-          type: 'assistant',
-          id,
-          revision,
-          text: entry.text,
-          reasoning: entry.reasoning,
-          streaming: false,
-          cut: entry.reason,
-          finish: null,
-          discarded: [],
-          durable,
-        });
+      case 'CANCELLATION': {
+        const { text, reasoning, reason } = entry;
+        blocks.push({ ...answer, id, revision, text, reasoning, cut: reason, durable });
         break;
+      }
       case 'TOOL_STARTED':
-        known(entry.callId, entry.name, revision);
-        change(entry.callId, (block) => ({ ...block, state: 'RUNNING' }));
+        tell(entry, revision, () => ({ state: 'RUNNING' }));
         break;
       case 'TOOL_SETTLED':
-        known(entry.callId, entry.name, revision);
-        change(entry.callId, (block) => ({ ...block, state: 'SETTLED', result: entry.result }));
+        tell(entry, revision, () => ({ state: 'SETTLED', result: entry.result }));
         open.delete(entry.callId);
         break;
       case 'TOOL': {
         const { outcome, effect, content } = entry;
-        known(entry.callId, entry.name, revision);
         // What the call gave is shown rather than what the model was told of it, which may be shorter.
-        change(entry.callId, (block) => ({
-          ...block,
+        tell(entry, revision, ({ result }) => ({
           state: 'SETTLED',
-          result: block.result ?? { outcome, effect, content },
+          result: result ?? { outcome, effect, content },
         }));
         open.delete(entry.callId);
         break;
       }
       case 'APPROVAL': {
         const { cycle } = entry;
-        for (const item of cycle.items) {
-          if (!placeByCall.has(item.callId)) declare(item, revision);
-          change(item.callId, (block) => ({
-            ...block,
+        for (const item of cycle.items)
+          tell(item, revision, ({ state }) => ({
             cycleId: cycle.id,
             item,
-            state:
-              block.state === 'DECLARED' || block.state === 'ASKING'
-                ? asked(item, cycle.status)
-                : block.state,
+            state: state === 'DECLARED' || state === 'ASKING' ? asked(item, cycle.status) : state,
           }));
-        }
         break;
       }
       case 'TURN':
         if (entry.turn.outcome) {
-          for (const callId of open) change(callId, (block) => ({ ...block, state: 'DROPPED' }));
+          for (const callId of open) change(callId, () => ({ state: 'DROPPED' }));
           open.clear();
           if (entry.turn.outcome.type !== 'COMPLETED' && !saidAlready(blocks.at(-1), entry.turn.outcome))
             blocks.push({ type: 'outcome', id, revision, outcome: entry.turn.outcome });
@@ -245,12 +227,8 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
         break;
       case 'RECOVERY':
         blocks.push({
-          type: 'mark',
-          id,
-          revision,
+          ...calm(entry, entry.message || 'The turn was carried on after a restart.'),
           tone: 'WARNING',
-          text: entry.message || 'The turn was carried on after a restart.',
-          by: null,
         });
         break;
       case 'LIFECYCLE':
@@ -301,16 +279,12 @@ const saidAlready = (last: Block | undefined, { reason, unconfirmed }: TurnOutco
 /** The answer that is being written, which is no entry yet; null when there is none. */
 export const answering = ({ message }: Overlay, revision: number): AssistantBlock | null =>
   message && {
-    type: 'assistant',
+    ...answer,
     id: message.id,
     revision,
     text: message.text,
     reasoning: message.reasoning,
     streaming: true,
-    cut: null,
-    finish: null,
-    discarded: [],
-    durable: true,
   };
 
 /** What is other than it was, the mode last; empty when that is nothing to tell. */

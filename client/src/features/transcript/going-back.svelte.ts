@@ -2,19 +2,20 @@
  * Owns: what a person does to what was said: says something else in its place, goes back to before it, asks again.
  * Does not own: what is taken out then (the projection), how it looks (the components).
  *
- * Invariant: what a person wrote here is lost neither by a refusal nor by what others do meanwhile: it stays in its
- * editor as long as its message stands, and goes to the composer when that is taken out.
+ * Invariant: what a person wrote here is lost neither by a refusal, nor by what others do meanwhile, nor by a reload:
+ * it stays in its editor as long as its message stands, and goes to the composer when that is taken out.
  */
 import { resendMessage, retryTurn, rewindWorkstream } from 'schema/client-kit';
 import { isBlank, isSuperseded } from 'schema/projection';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
+import { isRecord, keep, readKept, type Store } from '../../lib/kept.ts';
 import type { Workstream } from '../workstream/workstream.svelte.ts';
 import { cannotGoBack, hasResults, lastSaid, talkSince } from './back.ts';
 import type { UserBlock } from './blocks.ts';
 
 interface Around {
-  /** Puts a text into the composer, in front of what is there, and goes there. */
+  /** Puts a text into the composer, behind what is there, and goes there. */
   bringBack(text: string): void;
   /** A turn runs again: shows its end. */
   started(): void;
@@ -22,10 +23,13 @@ interface Around {
 
 type From = 'MESSAGE' | 'LAST_RESULT';
 
+/** What is being written in the place of a message. */
+interface Edit {
+  readonly message: Pick<UserBlock, 'id' | 'revision' | 'text'>;
+  readonly draft: string;
+}
+
 export class GoingBack {
-  /** The message in whose place something else is being written. */
-  editing = $state.raw<UserBlock | null>(null);
-  draft = $state('');
   /** The message to before which a person is asked whether to go. */
   asking = $state.raw<UserBlock | null>(null);
   /** What became of a text whose message was taken out meanwhile. */
@@ -40,19 +44,38 @@ export class GoingBack {
   readonly #api: Api;
   readonly #workstream: Workstream;
   readonly #around: Around;
+  readonly #storage: Store;
+  readonly #key: string;
+  #edit = $state.raw<Edit | null>(null);
   /** From the sending until its answer is dealt with: what the feed brings meanwhile is our own doing. */
   #sending = false;
   #noticedAt = 0;
 
-  constructor(api: Api, workstream: Workstream, around: Around) {
+  constructor(api: Api, workstream: Workstream, around: Around, storage: Store = sessionStorage) {
     const { client } = api;
     const workstreamId = workstream.id;
     this.#api = api;
     this.#workstream = workstream;
     this.#around = around;
+    this.#storage = storage;
+    this.#key = `weir.anew.${workstreamId}`;
+    this.#edit = readKept(storage, this.#key, isEdit);
     this.resending = new Action((input) => client.intend(resendMessage, { workstreamId, ...input }), api);
     this.rewinding = new Action((input) => client.intend(rewindWorkstream, { workstreamId, ...input }), api);
     this.retrying = new Action((input) => client.intend(retryTurn, { workstreamId, ...input }), api);
+  }
+
+  /** The message in whose place something else is being written. */
+  get editing(): Edit['message'] | null {
+    return this.#edit?.message ?? null;
+  }
+
+  get draft(): string {
+    return this.#edit?.draft ?? '';
+  }
+
+  set draft(draft: string) {
+    if (this.#edit) this.#become({ ...this.#edit, draft });
   }
 
   /** Why nothing can be taken back now; null when it can. */
@@ -66,14 +89,14 @@ export class GoingBack {
 
   /** How the last turn ended, when it can be asked again. */
   readonly ended = $derived.by(() => {
-    const { known, projection } = this.#workstream;
+    const { entries, projection } = this.#workstream;
     const outcome = projection?.turn?.outcome;
-    if (!known || !projection || !outcome) return null;
-    const said = lastSaid(known.entries, projection);
+    if (!projection || !outcome) return null;
+    const said = lastSaid(entries, projection);
     const mine = said === null || said.author.id === this.#api.info?.viewer.id;
     return {
       outcome,
-      keeps: outcome.type !== 'COMPLETED' && hasResults(known.entries, projection),
+      keeps: outcome.type !== 'COMPLETED' && hasResults(entries, projection),
       unable:
         this.unable ?? (mine ? null : `Only ${said.author.name} may ask again: it would run on that token.`),
     };
@@ -81,8 +104,8 @@ export class GoingBack {
 
   /** How many entries would be taken out from this message on. */
   since({ revision }: UserBlock): number {
-    const { known, projection } = this.#workstream;
-    return known && projection ? talkSince(known.entries, projection, revision) : 0;
+    const { entries, projection } = this.#workstream;
+    return projection ? talkSince(entries, projection, revision) : 0;
   }
 
   isMine({ author }: UserBlock): boolean {
@@ -91,15 +114,15 @@ export class GoingBack {
 
   edit(message: UserBlock): void {
     this.asking = null;
-    // Another editor's text would be lost; it is kept as an unsent one.
-    if (this.editing && this.editing.id !== message.id) this.#giveUp();
-    if (this.editing?.id !== message.id) this.draft = message.text;
     this.resending.forget();
-    this.editing = message;
+    if (this.editing?.id === message.id) return;
+    // Another editor's text would be lost; it is kept as an unsent one.
+    this.#giveUp();
+    this.#become({ message, draft: message.text });
   }
 
   cancel(): void {
-    this.editing = null;
+    this.#become(null);
     this.asking = null;
   }
 
@@ -113,7 +136,7 @@ export class GoingBack {
     if (!editing || isBlank(draft) || this.unable !== null) return;
     this.#sending = true;
     const done = await this.resending.run({ turnId: this.#turnId, messageId: editing.id, text: draft });
-    if (done) this.editing = null;
+    if (done) this.#become(null);
     this.#sending = false;
     if (done) this.#around.started();
     else this.rescue();
@@ -145,7 +168,7 @@ export class GoingBack {
     if (!editing || this.#sending || !isSuperseded(projection, editing.revision)) return;
     // Nobody told us, but it had arrived.
     if (mine && mine.revision > editing.revision && mine.text === draft) {
-      this.editing = null;
+      this.#become(null);
       return;
     }
     if (!this.#giveUp()) return;
@@ -161,9 +184,21 @@ export class GoingBack {
   /** Closes the editor; true when there was something to keep. */
   #giveUp(): boolean {
     const { editing, draft } = this;
-    this.editing = null;
+    this.#become(null);
     if (!editing || draft === editing.text || isBlank(draft)) return false;
     this.#around.bringBack(draft);
     return true;
   }
+  #become(edit: Edit | null): void {
+    this.#edit = edit;
+    keep(this.#storage, this.#key, edit);
+  }
 }
+
+const isEdit = (value: unknown): value is Edit =>
+  isRecord(value) &&
+  typeof value['draft'] === 'string' &&
+  isRecord(value['message']) &&
+  typeof value['message']['id'] === 'string' &&
+  typeof value['message']['revision'] === 'number' &&
+  typeof value['message']['text'] === 'string';

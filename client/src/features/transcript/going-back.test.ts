@@ -19,8 +19,8 @@ const message: UserBlock = {
   durable: true,
 };
 
-/** A page on which a message is being replaced; the test says what the server answers and what the feed brings. */
-function edit(draft: string) {
+/** A page of this tab; the test says what the server answers and what the feed brings. */
+function open(kept = new Map<string, string>()) {
   const brought: string[] = [];
   let answer: (outcome: Outcome<unknown>) => void = () => undefined;
   const run = () => new Promise<Outcome<unknown>>((resolve) => (answer = resolve));
@@ -33,12 +33,19 @@ function edit(draft: string) {
     entries: [],
     projection: { revision: 8, turn: { id: 't1' }, superseded: [] },
   };
-  const back = new GoingBack(api, workstream as unknown as Workstream, {
-    bringBack: (text) => void brought.push(text),
-    started: () => undefined,
-  });
-  back.edit(message);
-  back.draft = draft;
+  const back = new GoingBack(
+    api,
+    workstream as unknown as Workstream,
+    {
+      bringBack: (text) => void brought.push(text),
+      started: () => undefined,
+    },
+    {
+      getItem: (key) => kept.get(key) ?? null,
+      setItem: (key, value) => void kept.set(key, value),
+      removeItem: (key) => void kept.delete(key),
+    },
+  );
   const feed = (superseded: readonly Span[], ...said: readonly (readonly [number, string])[]) => {
     workstream['entries'] = said.map(
       ([revision, text]) =>
@@ -57,11 +64,20 @@ function edit(draft: string) {
   return {
     back,
     brought,
+    kept,
     feed,
     answer: (outcome: Outcome<unknown>) => {
       answer(outcome);
     },
   };
+}
+
+/** The same with a message that is being replaced. */
+function edit(draft: string) {
+  const page = open();
+  page.back.edit(message);
+  page.back.draft = draft;
+  return page;
 }
 
 const all: readonly Span[] = [{ after: 2, through: 8 }];
@@ -110,3 +126,24 @@ it('keeps what was written as long as its message stands, and what was not chang
   unchanged.feed(all);
   expect([unchanged.brought, unchanged.back.notice]).toEqual([[], null]);
 });
+
+it('keeps what was written over a reload, and what became of its message meanwhile is dealt with then', () => {
+  const { kept } = edit('new');
+  const given = new Map(kept);
+  const { back } = open(given);
+  expect(back.editing).toMatchObject({ id: 'e3', revision: 3, text: 'old' });
+  expect(back.draft).toBe('new');
+  back.cancel();
+  expect(given.size).toBe(0);
+  const after = open(kept);
+  after.feed(all);
+  expect(after.brought).toEqual(['new']);
+  expect(kept.size).toBe(0);
+});
+
+it.each(['{', 'null', '{"draft":"x"}', '{"draft":"x","message":{"id":"e3"}}'])(
+  'takes %s in the storage for no edit',
+  (stored) => {
+    expect(open(new Map([['weir.anew.w', stored]])).back.editing).toBeNull();
+  },
+);

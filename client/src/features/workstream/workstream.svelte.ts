@@ -57,7 +57,7 @@ export class Workstream {
   readonly durable = $derived(this.known ? durableThrough(this.known.view) : 0);
   readonly blocks = $derived(blocksOf(this.entries, this.durable));
 
-  readonly stopIt: Action<{ turnId: string | null }, unknown>;
+  readonly stopIt: Action<{ turnId: string }, unknown>;
   /** Stop without waiting for what runs (D-66). */
   readonly forceIt: Action<{ turnId: string }, unknown>;
   /** Ending once more what this turn, which is over, may have left running. */
@@ -91,30 +91,22 @@ export class Workstream {
 
   /** The deciding of one call, the same each time it is asked for. */
   deciding(callId: string): Action<Decision, unknown> {
-    const known = this.#decisions[callId];
-    if (known) return known;
-    const { client } = this.#api;
-    const deciding = new Action<Decision, unknown>(
-      (decision) => client.intend(decideApproval, { workstreamId: this.id, ...decision }),
+    return (this.#decisions[callId] ??= new Action<Decision, unknown>(
+      (decision) => this.#api.client.intend(decideApproval, { workstreamId: this.id, ...decision }),
       this.#api,
-    );
-    this.#decisions[callId] = deciding;
-    return deciding;
+    ));
   }
 
   async stop(): Promise<void> {
     const { turn } = this;
     if (!turn || this.stopping || this.stopIt.busy) return;
-    await this.stopIt.run({ turnId: turn.id });
-    // The turn had ended by itself: that is what was wanted.
-    if (this.stopIt.problem?.code === 'STALE_TURN') this.stopIt.forget();
+    await end(this.stopIt, turn.id);
   }
 
   async forceStop(): Promise<void> {
     const { turn } = this;
     if (!turn || this.forceIt.busy) return;
-    await this.forceIt.run({ turnId: turn.id });
-    if (this.forceIt.problem?.code === 'STALE_TURN') this.forceIt.forget();
+    await end(this.forceIt, turn.id);
   }
 
   loadOlder(): Promise<void> {
@@ -128,15 +120,11 @@ export class Workstream {
 
   /** Follows until the returned function is called. */
   start(): () => void {
-    let latest = this.followed;
-    const frame = createFrame(() => {
-      this.followed = latest;
-      if (latest.connection.status === 'SIGNED_OUT') this.#api.signedOut(latest.connection.reason);
+    const frame = createFrame<Followed>((followed) => {
+      this.followed = followed;
+      if (followed.connection.status === 'SIGNED_OUT') this.#api.signedOut(followed.connection.reason);
     });
-    const follower = this.#api.client.observe(this.id, (followed) => {
-      latest = followed;
-      frame.request();
-    });
+    const follower = this.#api.client.observe(this.id, frame.bring);
     this.#follower = follower;
     addEventListener('online', follower.nudge);
     return () => {
@@ -145,6 +133,12 @@ export class Workstream {
       frame.cancel();
     };
   }
+}
+
+/** A turn that had ended by itself is what was wanted. */
+async function end(deed: Action<{ turnId: string }, unknown>, turnId: string): Promise<void> {
+  await deed.run({ turnId });
+  if (deed.problem?.code === 'STALE_TURN') deed.forget();
 }
 
 const key = Symbol('workstream');

@@ -23,17 +23,13 @@ export class Workstreams {
 
   /** Follows the list until the returned function is called. */
   start(): () => void {
-    let latest = this.states;
-    const frame = createFrame(() => {
+    const frame = createFrame<States>((states) => {
       const before = this.listed.needsYou;
-      this.states = latest;
+      this.states = states;
       this.announced = announcement(before, this.listed.needsYou, this.announced);
-      if (latest.connection.status === 'SIGNED_OUT') this.#api.signedOut(latest.connection.reason);
+      if (states.connection.status === 'SIGNED_OUT') this.#api.signedOut(states.connection.reason);
     });
-    const following = this.#api.client.followStates((states) => {
-      latest = states;
-      frame.request();
-    });
+    const following = this.#api.client.followStates(frame.bring);
     addEventListener('online', following.nudge);
     return () => {
       removeEventListener('online', following.nudge);

@@ -1,6 +1,7 @@
 /**
  * Owns: the embedded database: at most one Weir on a data folder, a server that runs as long as this process wants
- * it, and its end. Does not own: the folder (`embedded/cluster.ts`), one run of a server (`embedded/postmaster.ts`).
+ * it, and its end. Does not own: the folder (`embedded/cluster.ts`), getting a server on it (`embedded/acquire.ts`), one
+ * run of a server (`embedded/postmaster.ts`).
  *
  * Invariants
  * - At most one server on a folder: PostgreSQL's own interlock, and flock where there is one.
@@ -14,21 +15,15 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { reasonOf } from '../../core/kit/reason.ts';
+import { acquire, stuckSentence, type Held, type Wants } from './embedded/acquire.ts';
 import { ensureCluster, openCluster, removeSocketDir, superuser, type Cluster } from './embedded/cluster.ts';
-import { isRunning, processIdentity } from './embedded/identity.ts';
+import { isRunning } from './embedded/identity.ts';
 import { createPatience, type Patience } from './embedded/patience.ts';
 import { holdPlace, type Place } from './embedded/place.ts';
-import {
-  answers,
-  end,
-  endPostmaster,
-  launchPostmaster,
-  namedProcess,
-  reachPostmaster,
-  setPidFileAside,
-  type Postmaster,
-} from './embedded/postmaster.ts';
-import { killOrphans, roleOf, signOfWork } from './embedded/processes.ts';
+import { answers, endPostmaster, type Postmaster } from './embedded/postmaster.ts';
+import { signOfWork } from './embedded/processes.ts';
+import { end } from './end-client.ts';
 
 export interface EmbeddedPostgresOptions {
   /** The data folder; made when missing. PostgreSQL's files are in `postgres` below it. */
@@ -63,30 +58,13 @@ export type EmbeddedPostgresOutcome =
   /** One sentence: why not, and what to do. */
   | { readonly type: 'refused'; readonly message: string };
 
-interface Held {
-  readonly postmaster: Postmaster;
-  /** Holds the owner's lock; its end is how we learn that the server went away. */
-  readonly client: pg.Client;
-}
-
-type Acquired =
-  | { readonly type: 'held'; readonly held: Held }
-  /** One sentence: why not, and what to do. */
-  | { readonly type: 'refused'; readonly message: string };
-
 const database = 'weir';
-/** Any number, the same in every Weir. */
-const ownerLock = 0x57454952;
 /** How often the files are looked for when nothing is asked of the database. */
 const lookMs = 1_000;
 /** How often a new connection is tried: the one that is held answers also when the server takes no others. */
 const probeMs = 10_000;
 /** How long a server that does not answer may do nothing: one that repairs or stops is at work. */
 const usualPatienceMs = 60_000;
-/** After this long in silence a person is told what is waited for. */
-const tellAfterMs = 3_000;
-/** How long a server whose process died may take to notice. */
-const noticePatienceMs = 10_000;
 
 /** Opens the database in the folder: adopts a leftover server that answers, else waits for it to go and starts one. */
 export async function startEmbeddedPostgres(
@@ -109,183 +87,8 @@ export async function startEmbeddedPostgres(
     removeSocketDir(cluster);
     return { type: 'refused', message };
   } catch (error) {
-    return { type: 'refused', message: sentenceOf(error) };
+    return { type: 'refused', message: reasonOf(error) };
   }
-}
-
-/** What every step of getting a server needs. */
-interface Wants {
-  readonly cluster: Cluster;
-  readonly progress: (line: string) => void;
-  readonly patienceMs: number;
-}
-
-interface Attempt {
-  /** This process had the server before, and may meet its own lock. */
-  readonly again: boolean;
-  /** Once it says no, the attempt is given up. */
-  readonly isWanted: () => boolean;
-}
-
-/** Never rejects. */
-async function acquire(wants: Wants, attempt: Attempt): Promise<Acquired> {
-  try {
-    return await tryToAcquire(wants, attempt);
-  } catch (error) {
-    return { type: 'refused', message: sentenceOf(error) };
-  }
-}
-
-async function tryToAcquire(wants: Wants, { again, isWanted }: Attempt): Promise<Acquired> {
-  const { cluster, progress, patienceMs } = wants;
-  const me = processIdentity(process.pid) ?? `${process.pid}:0`;
-  const work = (): string => signOfWork(namedProcess(cluster)?.pid ?? 0);
-  const started = Date.now();
-  let patience = createPatience(patienceMs, work);
-  let told = false;
-  for (;;) {
-    const running = await reachPostmaster(cluster);
-    if (running) {
-      const mayWait = Date.now() - started < noticePatienceMs;
-      const judged = await judge(cluster, running, { me, mayWait, again });
-      if (judged !== 'leaving') return judged;
-    } else {
-      const launch = await launchPostmaster(cluster, me, patienceMs, progress);
-      if (launch.type === 'failed') return { type: 'refused', message: launch.message };
-      if (launch.type === 'ready') {
-        const taken = await takeLock(cluster, launch, again);
-        if (taken !== 'leaving') return taken;
-      } else if (launch.by === 'pidFile') {
-        const refused = await clearPidFile(wants);
-        if (refused) return refused;
-      }
-    }
-    if (!told && Date.now() - started > tellAfterMs) {
-      told = true;
-      progress(`Another PostgreSQL server still has ${cluster.dir}; waiting for it to answer or to end`);
-    }
-    if (patience.isOver()) {
-      const refused = await endStuck(wants, me);
-      if (refused) return refused;
-      patience = createPatience(patienceMs, work);
-    }
-    await delay(100);
-    if (!isWanted()) return refused('Weir is stopping.');
-  }
-}
-
-/**
- * A `postmaster.pid` that outlived its server, and whose number another program has by now, would keep every server
- * from starting. Null when the next attempt may do better.
- */
-async function clearPidFile({ cluster, progress }: Wants): Promise<Acquired | null> {
-  const named = namedProcess(cluster);
-  if (!named || roleOf(named.pid, cluster.dir).type !== 'stranger') return null;
-  const file = `${cluster.dir}/postmaster.pid`;
-  if (cluster.launcher.lockedExitCode === null) {
-    return refused(
-      `${file} says that PostgreSQL runs there as process ${named.pid}, but that process looks like another program. Look with "ps -p ${named.pid}"; when it is not PostgreSQL, delete the file and start again.`,
-    );
-  }
-  if (await setPidFileAside(cluster))
-    progress(
-      `${file} was left by a server that is gone (process ${named.pid} is another program now); it is postmaster.pid.stale from now on`,
-    );
-  return null;
-}
-
-/** Ends what holds the folder and does nothing, if it is for this process to end. Null when the next attempt may do better. */
-async function endStuck({ cluster, progress, patienceMs }: Wants, me: string): Promise<Acquired | null> {
-  const named = namedProcess(cluster);
-  const role = named ? roleOf(named.pid, cluster.dir) : { type: 'stranger' as const };
-  if (named && role.type === 'ours') {
-    if (role.launcher !== me && isRunning(role.launcher))
-      return owned(cluster, Number.parseInt(role.launcher, 10));
-    progress(stuckSentence(named.pid, patienceMs));
-    await endPostmaster(cluster, named, { atOnce: false });
-    return null;
-  }
-  if (named && role.type === 'foreign') {
-    return refused(
-      `A PostgreSQL server that Weir did not start (process ${named.pid}) has ${cluster.dir} and does not answer. End it ("kill -INT ${named.pid}"; when it is still there after a minute, "kill -QUIT ${named.pid}"), and start again.`,
-    );
-  }
-  const orphans = killOrphans(cluster.dir);
-  if (orphans > 0) {
-    progress(`A PostgreSQL server that is gone had left ${orphans} processes behind; they were ended`);
-    return null;
-  }
-  return refused(
-    `Another process has ${cluster.dir}, and it cannot be seen which. Look for a Weir or a PostgreSQL on this folder, in other containers too, end it, and start again.`,
-  );
-}
-
-const refused = (message: string): Acquired => ({ type: 'refused', message });
-
-const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** Whose is the server that answers? */
-async function judge(
-  cluster: Cluster,
-  running: Held,
-  { me, mayWait, again }: { readonly me: string; readonly mayWait: boolean; readonly again: boolean },
-): Promise<Acquired | 'leaving'> {
-  const { client } = running;
-  const facts = await client
-    .query<{ launcher: string | null; bound: string | null }>(
-      `select current_setting('weir.launcher', true) as launcher, current_setting('weir.bound', true) as bound`,
-    )
-    .catch(() => null);
-  const { launcher, bound } = facts?.rows[0] ?? { launcher: null, bound: null };
-  if (!facts) {
-    await end(client);
-    return 'leaving';
-  }
-  if (launcher && launcher !== me && isRunning(launcher)) {
-    await end(client);
-    return owned(cluster, Number.parseInt(launcher, 10));
-  }
-  if (launcher !== me && bound === 'yes' && mayWait) {
-    // The kernel has told it to stop; adopting it now would be adopting its last milliseconds.
-    await end(client);
-    return 'leaving';
-  }
-  return takeLock(cluster, running, again);
-}
-
-/**
- * A holder that was killed leaves the lock when the server sees its connection closed: a moment later. `leaving` when
- * the server itself went away meanwhile, which says nothing about who may have it, or when the lock is this process's
- * own from before (`again`), held by a connection that hangs.
- */
-async function takeLock(cluster: Cluster, held: Held, again: boolean): Promise<Acquired | 'leaving'> {
-  for (let attempt = 0; attempt < 20; attempt++) {
-    const answer = await held.client
-      .query<{ got: boolean }>('select pg_try_advisory_lock($1) as got', [ownerLock])
-      .catch(() => null);
-    if (!answer) {
-      await end(held.client);
-      return 'leaving';
-    }
-    if (answer.rows[0]?.got) return { type: 'held', held };
-    await delay(100);
-  }
-  const found = await held.client
-    .query<{ name: string }>(
-      `select application_name as name from pg_stat_activity join pg_locks using (pid) where locktype = 'advisory' and granted and objid = $1`,
-      [ownerLock],
-    )
-    .catch(() => null);
-  await end(held.client);
-  const holder = Number(/\d+$/.exec(found?.rows[0]?.name ?? '')?.[0] ?? Number.NaN);
-  return again && holder === process.pid ? 'leaving' : owned(cluster, holder);
-}
-
-function owned(cluster: Cluster, pid: number): Acquired {
-  const who = Number.isNaN(pid) ? '' : ` (process ${pid})`;
-  return refused(
-    `Another Weir${who} is running on the data folder ${cluster.dataDir}. Stop it first, or give this one a data folder of its own.`,
-  );
 }
 
 /** Null when it is there now, else a sentence. */
@@ -295,7 +98,7 @@ async function ensureDatabase(client: pg.Client): Promise<string | null> {
     if (known.rowCount === 0) await client.query(`create database ${database}`);
     return null;
   } catch (error) {
-    return `The database could not be made ready (${sentenceOf(error)}). Start again; if that does not help, look at the disk of the data folder.`;
+    return `The database could not be made ready (${reasonOf(error)}). Start again; if that does not help, look at the disk of the data folder.`;
   }
 }
 
@@ -303,9 +106,6 @@ async function endHeld(cluster: Cluster, { client, postmaster }: Held): Promise<
   await end(client);
   await endPostmaster(cluster, postmaster, { atOnce: false });
 }
-
-const stuckSentence = (pid: number, patienceMs: number): string =>
-  `PostgreSQL (process ${pid}) hangs: it could not be used for ${patienceMs / 1_000} s, and was not repairing or stopping either. Ending it and starting another`;
 
 const goneSentence = (cluster: Cluster): string =>
   `The database in ${cluster.dir} was deleted, moved or replaced while Weir was running, so nothing can be stored any more. Put it back and start again; without it the next start begins with an empty database.`;

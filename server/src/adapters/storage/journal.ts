@@ -1,8 +1,7 @@
 /** Owns: the journal's port on PostgreSQL: fenced commits and reads by revision. */
 import type { Entry, EntryKind, EntryOf, Span } from 'schema/projection';
 import { receiptKey } from '../../core/journal/receipt.ts';
-import type { Journal } from '../../ports/journal.ts';
-import { receiptKeysLoaded } from '../../ports/ownership.ts';
+import { receiptKeysLoaded, type Journal } from '../../ports/journal.ts';
 import { commitBatch } from './commit-batch.ts';
 import { EntryRow } from './entities/entry.ts';
 import { ReceiptRow } from './entities/receipt.ts';

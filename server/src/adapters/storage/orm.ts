@@ -8,6 +8,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { migrations, migrationsFolder } from 'migrations';
 import pg from 'pg';
+import { reasonOf } from '../../core/kit/reason.ts';
 import { entities } from './entities/index.ts';
 import { faultOf } from './faults.ts';
 import { poolOptions } from './pool.ts';
@@ -215,6 +216,5 @@ function explain(error: unknown, connection: Connection): string {
   }
   const fault = faultOf(error);
   if (fault.type === 'unavailable') return `No PostgreSQL can be reached at ${where}: ${fault.message}`;
-  const reason = error instanceof Error ? error.message : String(error);
-  return `The database at ${where} could not be opened: ${reason}`;
+  return `The database at ${where} could not be opened: ${reasonOf(error)}`;
 }

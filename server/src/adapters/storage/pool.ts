@@ -1,8 +1,7 @@
 /**
  * Owns: that an answer counts only while what it says would outlive this process, and that a connection which dies
- * leaves its pool. Kysely, on which the ORM stands, gives a connection back only
- * when its BEGIN, COMMIT or ROLLBACK was answered; one lost in between would be counted as in use for ever, and ten of
- * them would be the end of the pool.
+ * leaves its pool. Kysely, on which the ORM stands, gives a connection back only when its BEGIN, COMMIT or ROLLBACK was
+ * answered; one lost in between would be counted as in use for ever, and ten of them would be the end of the pool.
  */
 import pg from 'pg';
 

@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { sessionTermMs, type Session, type Sessions } from '../../ports/ownership.ts';
+import { end } from './end-client.ts';
 import { available } from './faults.ts';
 import { dedicatedClient, type Connection } from './orm.ts';
 
@@ -30,7 +31,7 @@ export function createSessions(
         const client = await connected(connection, nodeId);
         try {
           if (!(await getsLock(client, nodeId, lockPatienceMs))) {
-            await closeClient(client);
+            await end(client);
             return { type: 'busy' };
           }
           const id = await beginSession(client, nodeId, host);
@@ -40,7 +41,7 @@ export function createSessions(
             session: createSession(connection, { client, backend }, { id, nodeId, exclusive }),
           };
         } catch (error) {
-          await closeClient(client);
+          await end(client);
           throw error;
         }
       }),
@@ -106,7 +107,7 @@ function createSession(
       const got = await getsLock(next, nodeId, 0);
       const backend = await backendOf(next);
       if (ending) {
-        await closeClient(next);
+        await end(next);
         return false;
       }
       if (got) hold({ client: next, backend });
@@ -116,10 +117,10 @@ function createSession(
           [former.pid, former.began],
         );
       const renewed = await write(next);
-      if (!got) await closeClient(next);
+      if (!got) await end(next);
       return renewed;
     } catch (error) {
-      await closeClient(next);
+      await end(next);
       throw error;
     }
   }
@@ -132,7 +133,7 @@ function createSession(
       return await write(holder);
     } catch (error) {
       // A connection that does not answer is no lock anybody could rely on.
-      await closeClient(holder);
+      await end(holder);
       throw error;
     }
   }
@@ -143,7 +144,7 @@ function createSession(
     await last
       .query('update node_session set ended_at = clock_timestamp() where id = $1 and ended_at is null', [id])
       .catch(() => undefined);
-    await closeClient(last);
+    await end(last);
   }
 
   hold(first);
@@ -175,7 +176,7 @@ async function connected(connection: Connection, nodeId: string): Promise<pg.Cli
     }
     return client;
   } catch (error) {
-    await closeClient(client);
+    await end(client);
     throw error;
   }
 }
@@ -222,9 +223,4 @@ async function beginSession(client: pg.Client, nodeId: string, host: string): Pr
   );
   await client.query('commit');
   return id;
-}
-
-async function closeClient(client: pg.Client): Promise<void> {
-  // On a dead connection a polite end would wait for an answer that never comes.
-  await Promise.race([client.end().catch(() => undefined), delay(1_000, undefined, { ref: false })]);
 }

@@ -1,13 +1,15 @@
 /**
  * Owns: the border of the workspace. A path as a model wrote it becomes a real place inside, or a refusal.
  *
- * Invariants: the real path (every symbolic link followed) of what is touched lies in the real path of the workspace, and
- * in no folder that is closed to it; nothing else is opened or listed, and a refusal is the same whether something is there or not. The workspace is
- * given as a real path; when that path leads elsewhere by now, it was swapped, and everything is refused.
+ * Invariants: the real path (every symbolic link followed) of what is touched lies in the real path of the workspace,
+ * and in no folder that is closed to it; nothing else is opened or listed, and a refusal is the same whether something
+ * is there or not. The workspace is given as a real path; when that path leads elsewhere by now, it was swapped, and
+ * everything is refused.
  * Links can change after this looked: who opens or writes a place checks again (`open-inside.ts`).
  */
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { quote } from '../../core/kit/quote.ts';
 import { isRefusal, refuse, type Refusal } from './tool.ts';
 import { visibleLine } from './visible.ts';
 
@@ -41,7 +43,7 @@ export async function placeInside(
   path: string,
   closedFolders: readonly string[],
 ): Promise<Place | Refusal> {
-  const shown = `"${visibleLine(path.length > 200 ? `${path.slice(0, 200)}…` : path)}"`;
+  const shown = `"${visibleLine(quote(path))}"`;
   if (path === '')
     return refuse('The path is empty. Give a path relative to the workspace, such as "src/main.ts".');
   if (path.includes('\0') || !path.isWellFormed())

@@ -6,6 +6,7 @@
  * that is known to have changed nothing says NONE, one that is not known says UNKNOWN (D-9).
  */
 import * as z from 'zod';
+import { cut } from '../../core/kit/cut.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { PreparedCall, ToolCall, Tools } from '../../ports/tools.ts';
 import type { ToolResult } from 'schema/projection';
@@ -35,7 +36,7 @@ export function createTools({ processes, limits }: ToolsDeps): Tools {
   ];
   const toolByName = new Map(tools.map((tool) => [tool.definition.name, tool]));
   const unknown = ({ name }: ToolCall): string =>
-    `There is no tool "${visibleLine(name.slice(0, 100))}". There are: ${[...toolByName.keys()].join(', ')}.`;
+    `There is no tool "${visibleLine(cut(name, 100))}". There are: ${[...toolByName.keys()].join(', ')}.`;
 
   return {
     definitions: tools.map((tool) => tool.definition),

@@ -3,6 +3,7 @@
  * Does not own: the process group and its end (the `Processes` port).
  */
 import * as z from 'zod';
+import { cut } from '../../core/kit/cut.ts';
 import type { CommandResult, Processes } from '../../ports/processes.ts';
 import type { ToolResult } from 'schema/projection';
 import { rootOf } from './confine.ts';
@@ -43,7 +44,7 @@ export function createShell(
       if (isRefusal(root)) return root;
       const firstLine = command.split('\n').find((line) => line.trim() !== '') ?? '';
       const title = visibleLine(firstLine.trim());
-      const short = title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title;
+      const short = title.length > titleLength ? `${cut(title, titleLength - 1)}…` : title;
       return { preview: { kind: 'COMMAND', title: short, body: visible(command) }, basis: null };
     },
     async run({ command, timeout_seconds = limits.defaultTimeoutSeconds }, context) {

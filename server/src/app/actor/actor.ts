@@ -15,18 +15,20 @@ import {
 } from 'schema/projection';
 import type { CommandKey, Command, Input, Stamp, World } from '../../core/inputs.ts';
 import { receiptKey } from '../../core/journal/receipt.ts';
+import { reasonOf } from '../../core/kit/reason.ts';
 import { step, type Reply } from '../../core/step.ts';
 import { canUnload } from '../../core/workstream/lifecycle.ts';
 import { loadedState, type State } from '../../core/workstream/state.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
-import type { Journal } from '../../ports/journal.ts';
+import { receiptKeysLoaded, type Journal } from '../../ports/journal.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Model } from '../../ports/model.ts';
-import { receiptKeysLoaded, type LoadedWorkstream } from '../../ports/ownership.ts';
+import type { LoadedWorkstream } from '../../ports/ownership.ts';
 import type { Tools } from '../../ports/tools.ts';
 import type { Hub } from '../feed/hub.ts';
 import { summaryOf } from '../views/workstream.ts';
+import { within } from '../within.ts';
 import { createPerformer } from './perform.ts';
 import { createStoreLane, type LaneEnd } from './store-lane.ts';
 
@@ -198,7 +200,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       deps.log.error({ workstream: state.workstreamId, error: detail }, 'a step threw');
       depose('ownerLost', 'This workstream failed and is loaded again; resume from the cursor.');
-      deps.onEnd('bug', error instanceof Error ? error.message : String(error));
+      deps.onEnd('bug', reasonOf(error));
     } finally {
       draining = false;
     }
@@ -332,12 +334,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       if (ended) return;
       ended = 'stopped';
       settleWatching(() => true, false);
-      let cancel = (): void => undefined;
-      const late = new Promise<void>((resolve) => {
-        cancel = clock.after(withinMs, resolve);
-      });
-      await Promise.race([lane.settled(), late]);
-      cancel();
+      await within(clock, withinMs, lane.settled());
       lane.end();
       settleWaiting(() => true, 'stopped');
       await performer.end(toolGraceMs);

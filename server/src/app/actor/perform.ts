@@ -9,12 +9,14 @@ import { lower } from '../../core/conversation/lower.ts';
 import { systemPrompt } from '../../core/conversation/system-prompt.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
 import type { Stamp, World } from '../../core/inputs.ts';
+import { reasonOf } from '../../core/kit/reason.ts';
 import type { Entry } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { FaultKind, Model, ModelFault, ModelMessage, ModelOutcome } from '../../ports/model.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Tools } from '../../ports/tools.ts';
+import { within } from '../within.ts';
 import { createFrame } from './frame.ts';
 
 export interface Performer {
@@ -82,7 +84,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
     const done = work(controller.signal)
       .catch((error: unknown) => {
         deps.log.error({ id, error: String(error) }, 'a performer threw');
-        onBug(error instanceof Error ? error.message : String(error));
+        onBug(reasonOf(error));
       })
       .finally(() => {
         aborts.delete(id);
@@ -263,12 +265,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
     async end(withinMs) {
       for (const cancel of timers) cancel();
       for (const controller of aborts.values()) controller.abort();
-      let cancel = (): void => undefined;
-      const late = new Promise<void>((resolve) => {
-        cancel = clock.after(withinMs, resolve);
-      });
-      await Promise.race([Promise.all(underway), late]);
-      cancel();
+      await within(clock, withinMs, Promise.all(underway));
     },
   };
 }

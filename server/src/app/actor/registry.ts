@@ -3,34 +3,21 @@
  * (D-24). Commands and recovery load; reads and feeds never do.
  *
  * Invariants: at most one actor per id here, and none of a workstream that storage has deleted; no more of them than
- * `maxLoaded`, but for recovery, which carries on what was accepted; a load takes epoch+1 before anything else, and ends what a predecessor on
- * this host left running before the turn goes on (D-70); a workstream whose load or step throws three times in a row
- * is quarantined, and boot goes on (D-71).
+ * `maxLoaded`, but for recovery, which carries on what was accepted; a load takes epoch+1 before anything else, and
+ * ends what a predecessor on this host left running before the turn goes on (D-70); a workstream whose load or step
+ * throws three times in a row is quarantined, and boot goes on (D-71).
  */
 import { liveTurn, type Projection } from 'schema/projection';
 import type { CoreRefusal } from '../../core/refusals.ts';
+import { reasonOf } from '../../core/kit/reason.ts';
 import type { Log } from '../../ports/log.ts';
 import { failedLoadsBeforeQuarantine, type LoadedWorkstream, type Ownership } from '../../ports/ownership.ts';
 import type { Processes } from '../../ports/processes.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import type { ServerRefusal } from '../refusals.ts';
 import { createActor, type Actor, type ActorDeps } from './actor.ts';
 
-export type LoadRefusal =
-  | Extract<CoreRefusal, { code: 'WORKSTREAM_NOT_FOUND' }>
-  | { readonly type: 'Rejected'; readonly code: 'OWNER_ELSEWHERE' }
-  | { readonly type: 'Rejected'; readonly code: 'OWNER_LOST' }
-  | { readonly type: 'Rejected'; readonly code: 'QUARANTINED'; readonly reason: string }
-  | { readonly type: 'Rejected'; readonly code: 'SHUTTING_DOWN' }
-  | { readonly type: 'Rejected'; readonly code: 'STORAGE_UNAVAILABLE' }
-  /** The database refused what was accepted; nothing more is, until that is discarded (D-51). */
-  | { readonly type: 'Rejected'; readonly code: 'UNSAVED_CONFLICT' }
-  /** Accepted, not stored, and discarded before it was. */
-  | { readonly type: 'Rejected'; readonly code: 'DISCARDED' }
-  | { readonly type: 'Rejected'; readonly code: 'NOTHING_TO_DISCARD' }
-  /** None of the loaded workstreams can rest (D-24). */
-  | { readonly type: 'Rejected'; readonly code: 'AT_CAPACITY'; readonly capacity: number }
-  /** What it accepted could not be stored in time (D-23). */
-  | { readonly type: 'Rejected'; readonly code: 'JOURNAL_UNSETTLED'; readonly turnStopped: boolean };
+type LoadRefusal = ServerRefusal | Extract<CoreRefusal, { code: 'WORKSTREAM_NOT_FOUND' }>;
 
 export type Loading = { readonly type: 'loaded'; readonly actor: Actor } | LoadRefusal;
 
@@ -84,10 +71,8 @@ export interface RegistryDeps extends Omit<ActorDeps, 'onEnd' | 'onRest'> {
 export function createRegistry(deps: RegistryDeps): Registry {
   const { clock } = deps;
   const { maxLoaded, idleUnloadMs } = deps.limits ?? defaultLimits;
-  /** Least recently used first. */
-  const actors = new Map<string, Actor>();
-  /** When each was last needed. */
-  const usedAt = new Map<string, number>();
+  /** Least recently used first, and when that was. */
+  const actors = new Map<string, { readonly actor: Actor; readonly usedAt: number }>();
   /** What the next load of a workstream waits for. */
   const gates = new Map<string, Promise<unknown>>();
   const flights = new Map<string, Promise<Loading>>();
@@ -97,9 +82,9 @@ export function createRegistry(deps: RegistryDeps): Registry {
   async function load(id: string, recovers = false): Promise<Loading> {
     for (;;) {
       if (closed) return { type: 'Rejected', code: closed };
-      const known = actors.get(id);
+      const known = peek(id);
       if (known) {
-        touch(id, known);
+        use(id, known);
         return { type: 'loaded', actor: known };
       }
       const flight = flights.get(id);
@@ -121,16 +106,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
     return flight;
   }
 
-  function touch(id: string, actor: Actor): void {
-    if (actors.get(id) !== actor) return;
-    actors.delete(id);
-    actors.set(id, actor);
-    usedAt.set(id, clock.now());
-  }
+  const peek = (id: string): Actor | null => actors.get(id)?.actor ?? null;
+  const loaded = (): readonly Actor[] => [...actors.values()].map(({ actor }) => actor);
 
-  function forget(id: string): void {
+  function use(id: string, actor: Actor): void {
     actors.delete(id);
-    usedAt.delete(id);
+    actors.set(id, { actor, usedAt: clock.now() });
   }
 
   /** True when one more may be loaded; the least recently used one that can rest makes way. */
@@ -141,9 +122,9 @@ export function createRegistry(deps: RegistryDeps): Registry {
   }
 
   function unload(id: string): boolean {
-    const actor = actors.get(id);
+    const actor = peek(id);
     if (!actor?.seal()) return false;
-    forget(id);
+    actors.delete(id);
     const { epoch } = actor.state();
     // Given up in order, so that another server may take it; the next load waits, for it would be fenced otherwise.
     shutGate(id, giveUp(id, epoch));
@@ -179,7 +160,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   function deleted(id: string, was: Actor | null): void {
     // Its own lane was quicker, and has said so.
     if (was?.ended() === 'gone') return;
-    if (was && actors.get(id) === was) forget(id);
+    if (was && peek(id) === was) actors.delete(id);
     if (was?.ended() === null) was.depose('gone');
     else deps.hub.publish(id, { type: 'Ended', reason: 'This workstream was deleted.', resumable: false });
     deps.hub.announceDeleted(id);
@@ -212,7 +193,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       });
       return { type: 'loaded', actor: run(workstream) };
     } catch (error) {
-      if (!(error instanceof StorageUnavailableError)) await failed(id, messageOf(error));
+      if (!(error instanceof StorageUnavailableError)) await failed(id, reasonOf(error));
       throw error;
     }
   }
@@ -227,7 +208,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       {
         ...deps,
         onEnd(reason, detail) {
-          if (actors.get(id) === running) forget(id);
+          if (running && peek(id) === running) actors.delete(id);
           if (reason === 'gone') deps.hub.announceDeleted(id);
           if (reason !== 'bug') return;
           bug = detail ?? 'a step threw';
@@ -236,15 +217,14 @@ export function createRegistry(deps: RegistryDeps): Registry {
         onRest() {
           if (failedBefore) void deps.ownership.recordFailedLoad(id, null).catch(() => undefined);
           failedBefore = false;
-          if (running) touch(id, running);
+          if (running && peek(id) === running) use(id, running);
         },
       },
       workstream,
     );
     if (bug !== null) throw new Error(bug);
     running = actor;
-    actors.set(id, actor);
-    touch(id, actor);
+    use(id, actor);
     return actor;
   }
 
@@ -254,7 +234,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       const count = await failed(id, bug);
       if (count < failedLoadsBeforeQuarantine && liveTurn(ended.state().projection)) await recover(id);
     } catch (error) {
-      deps.log.warn({ workstream: id, error: messageOf(error) }, 'a failure could not be recorded');
+      deps.log.warn({ workstream: id, error: reasonOf(error) }, 'a failure could not be recorded');
     }
   }
 
@@ -294,32 +274,32 @@ export function createRegistry(deps: RegistryDeps): Registry {
     recover,
     unload,
     discard(id) {
-      actors.get(id)?.depose('discarded');
-      forget(id);
+      peek(id)?.depose('discarded');
+      actors.delete(id);
       return load(id);
     },
     unloadIdle() {
       const before = clock.now() - idleUnloadMs;
-      return [...actors.keys()].filter(
-        (id) => (actors.size > maxLoaded || (usedAt.get(id) ?? 0) <= before) && unload(id),
+      return [...actors].filter(
+        ([id, { usedAt }]) => (actors.size > maxLoaded || usedAt <= before) && unload(id),
       ).length;
     },
     alone,
     deleted,
     endLeftovers,
     present: () => [...new Set([...actors.keys(), ...flights.keys()])],
-    peek: (id) => actors.get(id) ?? null,
-    loaded: () => [...actors.values()],
+    peek,
+    loaded,
     deposeAll() {
       closed ??= 'OWNER_LOST';
-      for (const actor of actors.values()) actor.depose('ownerLost');
+      for (const actor of loaded()) actor.depose('ownerLost');
       actors.clear();
     },
     async stop(withinMs) {
       closed ??= 'SHUTTING_DOWN';
       await Promise.all(flights.values());
       await Promise.all(
-        [...actors].map(async ([id, actor]) => {
+        [...actors].map(async ([id, { actor }]) => {
           await actor.stop(withinMs);
           await giveUp(id, actor.state().epoch);
         }),
@@ -329,5 +309,3 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
   };
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -7,6 +7,7 @@
  * back, never by guessing (D-52); a refused fence means someone else is the owner, and the lane ends (D-4).
  */
 import type { Persistence } from 'schema/projection';
+import { reasonOf } from '../../core/kit/reason.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Batch, Journal } from '../../ports/journal.ts';
 
@@ -99,7 +100,7 @@ export function createStoreLane(deps: StoreLaneDeps): StoreLane {
       if (head.epoch !== batch.epoch) return finish('ownerLost');
       if (await isStored(batch)) return 'stored';
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return reasonOf(error);
     }
     if (outcome.type === 'fenced') return finish('ownerLost');
     if (ended) return 'ended';

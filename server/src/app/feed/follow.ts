@@ -1,32 +1,24 @@
 /**
- * Owns: a subscriber's way into a workstream's feed, from where it left off (D-54, D-55): register for wakes → stored
- * entries after the cursor → pending ones → Synchronized, once → overlay at offset 0 → live.
+ * Owns: a subscriber's way into a workstream's feed, from where it left off (D-54): register for wakes → stored entries
+ * after the cursor → pending ones → Synchronized, once → overlay at offset 0 → live.
+ * Does not own: where a cursor goes on, and what came after it (`backlog.ts`).
  *
  * Invariants: entries after the cursor come exactly once, in order, under any interleaving of commits and attaching
  * (I9); a cursor that cannot be continued gets SnapshotRequired, never silence (I8); following never loads (D-22);
  * who has left costs no further query.
  */
 import type { FeedEvent } from 'schema/model';
-import {
-  decodeCursor,
-  encodeCursor,
-  type Cursor,
-  type Entry,
-  type FeedItem,
-  type Overlay,
-} from 'schema/projection';
+import { encodeCursor, type FeedItem, type Overlay } from 'schema/projection';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { pageBytes, type Journal } from '../../ports/journal.ts';
+import type { Journal } from '../../ports/journal.ts';
 import type { Registry } from '../actor/registry.ts';
+import { marksOf } from '../views/workstream.ts';
+import { backlog, startAt, type Sight, type Source } from './backlog.ts';
 import type { Hub } from './hub.ts';
-import type { Ask, Line } from './line.ts';
-import { createSubscription, entrySize } from './subscription.ts';
+import type { Ask, Turnstile } from './turnstile.ts';
+import { createSubscription } from './subscription.ts';
 
-/** Entries, and bytes of them as JSON, a subscriber may be behind before a snapshot is cheaper (D-55). */
-const maxBehind = 2_000;
-const maxBytesBehind = 4 * 1024 * 1024;
-const pageSize = 200;
 /** Milliseconds between heartbeats (D-57). */
 export const heartbeatMs = 15_000;
 
@@ -36,19 +28,10 @@ export interface FeedDeps {
   readonly journal: Journal;
   readonly hub: Hub;
   readonly clock: Clock;
-  readonly line: Line;
+  readonly turnstile: Turnstile;
 }
 
 type FeedItemOf<T extends FeedItem['type']> = Extract<FeedItem, { readonly type: T }>;
-
-/** A workstream as this process sees it now. */
-interface Sight {
-  readonly incarnation: string;
-  readonly epoch: number;
-  readonly revision: number;
-  readonly durableThrough: number;
-  readonly pending: readonly Entry[];
-}
 
 export async function* follow(
   deps: FeedDeps,
@@ -57,7 +40,7 @@ export async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<FeedEvent> {
   const { hub, registry, clock } = deps;
-  const ask = deps.line(signal);
+  const ask = deps.turnstile(signal);
   const subscription = createSubscription(() =>
     overlayItems(registry.peek(workstreamId)?.state().overlay ?? null),
   );
@@ -77,14 +60,15 @@ export async function* follow(
       yield ended('WORKSTREAM_NOT_FOUND');
       return;
     }
-    const start = await startAt(deps, ask, workstreamId, sight, after);
+    const source: Source = { journal: deps.journal, ask, workstreamId, sight };
+    const start = await startAt(source, after);
     const at = { epoch: sight.epoch, revision: start.revision, durableThrough: sight.durableThrough };
     const cursor = (): string => encodeCursor({ incarnation: sight.incarnation, ...at });
     const event = (item: FeedItem): FeedEvent => ({ item, cursor: cursor() });
     for (const item of start.items) yield event(item);
     if (start.over) return;
 
-    for await (const entry of backlog(deps, ask, workstreamId, sight, at.revision)) {
+    for await (const entry of backlog(source, at.revision)) {
       at.revision = entry.revision;
       yield event({ type: 'EntryAdmitted', entry, durable: entry.revision <= sight.durableThrough });
       if (signal.aborted) return;
@@ -176,112 +160,18 @@ const ended = (reason: string): FeedEvent => ({
 /** The actor's own word if it is loaded here, else the stored row. */
 async function see(deps: FeedDeps, ask: Ask, id: string): Promise<Sight | null> {
   const state = deps.registry.peek(id)?.state();
-  if (state)
-    return {
-      incarnation: state.incarnation,
-      epoch: state.epoch,
-      revision: state.projection.revision,
-      durableThrough: state.durable.revision,
-      pending: state.pending,
-    };
+  if (state) return { ...marksOf(state), pending: state.pending };
   const row = await ask(() => deps.catalog.get(id));
   return row && { ...row, durableThrough: row.revision, pending: [] };
 }
 
-const headOf = (
-  deps: FeedDeps,
-  id: string,
-  known: { readonly epoch: number; readonly revision: number; readonly durableThrough: number },
-): { readonly epoch: number; readonly revision: number; readonly durableThrough: number } => {
+type Marks = Pick<Sight, 'epoch' | 'revision' | 'durableThrough'>;
+
+function headOf(deps: FeedDeps, id: string, known: Marks): Marks {
   const state = deps.registry.peek(id)?.state();
-  return state
-    ? {
-        epoch: state.epoch,
-        revision: state.projection.revision,
-        durableThrough: state.durable.revision,
-      }
-    : known;
-};
-
-interface Start {
-  readonly revision: number;
-  readonly items: readonly FeedItem[];
-  readonly over: boolean;
-}
-
-/** Where this cursor goes on (D-55). */
-async function startAt(
-  deps: FeedDeps,
-  ask: Ask,
-  id: string,
-  sight: Sight,
-  after: string | null,
-): Promise<Start> {
-  if (after === null) return { revision: sight.revision, items: [], over: false };
-  const refuse = (reason: string): Start => ({
-    revision: 0,
-    items: [{ type: 'SnapshotRequired', reason }],
-    over: true,
-  });
-  const cursor = decodeCursor(after);
-  if (!cursor) return refuse('This is not a cursor of this server.');
-  if (cursor.incarnation !== sight.incarnation) return refuse('The workstream was made anew.');
-  if (cursor.epoch > sight.epoch) return refuse('The cursor is of an ownership that never was.');
-  if (cursor.epoch === sight.epoch && cursor.revision > sight.revision)
-    return refuse('The cursor is ahead of the journal.');
-  const from = (await isGood(deps, ask, id, sight, cursor))
-    ? cursor.revision
-    : await ask(() => deps.journal.lastRevisionOf(id, cursor.revision, cursor.epoch));
-  if (sight.revision - from > maxBehind) return refuse(`More than ${maxBehind} entries behind.`);
-  if ((await bytesBehind(deps, ask, id, sight, from)) > maxBytesBehind)
-    return refuse('More than 4 MiB behind.');
-  return {
-    revision: from,
-    items: from === cursor.revision ? [] : [{ type: 'EpochStarted', epoch: sight.epoch, from }],
-    over: false,
-  };
-}
-
-/** Measured, not read: who is too far behind costs no more than an answer. */
-async function bytesBehind(
-  deps: FeedDeps,
-  ask: Ask,
-  id: string,
-  sight: Sight,
-  from: number,
-): Promise<number> {
-  const pending = sight.pending
-    .filter((entry) => entry.revision > from)
-    .reduce((sum, entry) => sum + entrySize(entry), 0);
-  if (from >= sight.durableThrough) return pending;
-  const range = { after: from, through: sight.durableThrough, enough: maxBytesBehind };
-  return pending + (await ask(() => deps.journal.storedBytes(id, range)));
-}
-
-/** Good iff r = 0, or e is the current epoch, or an entry is stored at r whose epoch is ≤ e. */
-async function isGood(deps: FeedDeps, ask: Ask, id: string, sight: Sight, cursor: Cursor): Promise<boolean> {
-  if (cursor.revision === 0 || cursor.epoch === sight.epoch) return true;
-  const stored = await ask(() => deps.journal.epochAt(id, cursor.revision));
-  return stored !== null && stored <= cursor.epoch;
-}
-
-/** Stored entries after `revision`, then the pending ones, each once. */
-async function* backlog(
-  deps: FeedDeps,
-  ask: Ask,
-  id: string,
-  sight: Sight,
-  revision: number,
-): AsyncGenerator<Entry> {
-  let last = revision;
-  while (last < sight.durableThrough) {
-    const range = { after: last, through: sight.durableThrough, limit: pageSize, maxBytes: pageBytes };
-    const page = await ask(() => deps.journal.read(id, range));
-    if (page.length === 0) break;
-    yield* page;
-    last = page.at(-1)!.revision;
-  }
-  yield* sight.pending.filter((entry) => entry.revision > last);
+  if (!state) return known;
+  const { epoch, revision, durableThrough } = marksOf(state);
+  return { epoch, revision, durableThrough };
 }
 
 /** The open texts as chunks at offset 0. */

@@ -11,7 +11,7 @@ import { worstOf } from '../views/persistence.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { heartbeatMs } from './follow.ts';
 import type { Hub } from './hub.ts';
-import type { Line } from './line.ts';
+import type { Turnstile } from './turnstile.ts';
 
 /** Workstreams in the snapshot, newest first; the rest is paged by the list query. */
 const snapshotSize = 200;
@@ -21,13 +21,13 @@ export interface StatesDeps {
   readonly registry: Registry;
   readonly hub: Hub;
   readonly clock: Clock;
-  readonly line: Line;
+  readonly turnstile: Turnstile;
 }
 
 export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGenerator<WorkstreamStateItem> {
   /** The latest of each workstream; null: it was deleted, which nothing overtakes. */
   const changed = new Map<string, WorkstreamSummaryModel | null>();
-  let beats = 0;
+  let beatDue = false;
   /** What the subscriber was last told of the server; null before the first word. */
   let told: string | null = null;
   let persistenceChanged = true;
@@ -47,7 +47,7 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   let cancelBeat = (): void => undefined;
   const beat = (): void => {
     cancelBeat = deps.clock.after(heartbeatMs, () => {
-      beats = 1;
+      beatDue = true;
       wake();
       beat();
     });
@@ -62,7 +62,9 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const { items } = await deps.line(signal)(() => deps.catalog.list({ first: snapshotSize, after: null }));
+    const { items } = await deps.turnstile(signal)(() =>
+      deps.catalog.list({ first: snapshotSize, after: null }),
+    );
     beat();
     yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
     while (!signal.aborted) {
@@ -78,8 +80,8 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
         yield workstream
           ? { type: 'StateChanged', workstream }
           : { type: 'WorkstreamDeleted', workstreamId: id };
-      } else if (beats > 0) {
-        beats = 0;
+      } else if (beatDue) {
+        beatDue = false;
         yield { type: 'StatesHeartbeat', at: new Date(deps.clock.now()).toISOString() };
       } else {
         await new Promise<void>((resolve) => (wake = resolve));

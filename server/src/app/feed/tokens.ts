@@ -9,7 +9,7 @@ export async function* tokens(
   signal: AbortSignal,
 ): AsyncGenerator<TokenChunkModel> {
   const row = await deps
-    .line(signal)(() => deps.catalog.get(workstreamId))
+    .turnstile(signal)(() => deps.catalog.get(workstreamId))
     .catch((error: unknown) => {
       if (!signal.aborted) throw error;
       return null;

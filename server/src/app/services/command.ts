@@ -8,15 +8,19 @@
  */
 import type { Viewer } from 'schema/model';
 import type { Durability } from 'schema/outcome';
+import type { Author } from 'schema/projection';
 import type { Command, CommandKey } from '../../core/inputs.ts';
 import { receiptKey } from '../../core/journal/receipt.ts';
 import { refuse, type Acceptance, type CoreRefusal } from '../../core/refusals.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Journal, Receipt } from '../../ports/journal.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import { whenAway } from '../../ports/storage-unavailable.ts';
 import type { Actor, Landing } from '../actor/actor.ts';
-import type { LoadRefusal, Registry } from '../actor/registry.ts';
+import type { Registry } from '../actor/registry.ts';
+import type { Refusal, ServerRefusal } from '../refusals.ts';
+import { refusalView } from '../views/refusals.ts';
+import { within } from '../within.ts';
 
 /** How long a mutation waits for the database before it answers PENDING, milliseconds (D-61). */
 const pendingAfterMs = 5_000;
@@ -32,15 +36,30 @@ export interface CommandDeps {
 
 export type CommandOutcome =
   | { readonly type: 'accepted'; readonly acceptance: Acceptance; readonly durability: Durability }
-  | { readonly type: 'refused'; readonly refusal: CoreRefusal | LoadRefusal };
+  | { readonly type: 'refused'; readonly refusal: Refusal };
 
-/** Fingerprint of a command's name and input; the key is not part of it. */
-export function inputHash(secrets: Secrets, name: string, input: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(input)
-    .filter(([field]) => field !== 'key')
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return secrets.fingerprint(JSON.stringify([name, parts]));
+/** The outcome as the GraphQL surface shows it. */
+export const outcomeView = <Outcome = never>(outcome: CommandOutcome): Outcome =>
+  (outcome.type === 'accepted'
+    ? { ...outcome.acceptance, durability: outcome.durability }
+    : refusalView(outcome.refusal)) as Outcome;
+
+/** Who asks, as it is written down. */
+export const authorOf = ({ id, name }: Viewer): Author => ({ id, name });
+
+/** Where the answer of a command is kept, with the fingerprint of its name and input; the key is no part of that. */
+export function keyOf(
+  secrets: Secrets,
+  scope: string,
+  name: string,
+  { key, ...input }: { readonly key: string },
+): CommandKey {
+  const parts = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { scope, key, inputHash: secrets.fingerprint(JSON.stringify([name, parts])) };
 }
+
+const scopeOf = (by: Viewer, { workstreamId }: { readonly workstreamId: string }): string =>
+  `${by.id}/${workstreamId}`;
 
 export async function runCommand(
   deps: CommandDeps,
@@ -58,7 +77,7 @@ export async function withActor<T>(
   registry: Registry,
   workstreamId: string,
   work: (actor: Actor) => Promise<T>,
-): Promise<T | { readonly type: 'refused'; readonly refusal: LoadRefusal }> {
+): Promise<T | { readonly type: 'refused'; readonly refusal: Refusal }> {
   for (;;) {
     const loading = await registry.load(workstreamId);
     if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
@@ -84,7 +103,7 @@ export async function commandActor(
   const place = await placeOf(
     deps,
     actor,
-    commandKey(deps, by, input, command.type),
+    keyOf(deps.secrets, scopeOf(by, input), command.type, input),
     command.type === 'stop',
   );
   if (place.type === 'recorded') return place.outcome;
@@ -92,7 +111,7 @@ export async function commandActor(
     return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
   if (goesBack[command.type] && !(await readWhatWasSaid(deps, actor)))
     return { type: 'refused', refusal: unavailable };
-  const asked = actor.ask({ id: by.id, name: by.name }, place.key, command);
+  const asked = actor.ask(authorOf(by), place.key, command);
   if (asked.type === 'ended') return { type: 'refused', refusal: landingRefusal(asked.landing) };
   const { reply } = asked;
   const landing = await within(deps.clock, pendingAfterMs, asked.landed);
@@ -114,13 +133,10 @@ const goesBack: Partial<Readonly<Record<Command['type'], true>>> = {
 /** False when the database does not answer in time. */
 async function readWhatWasSaid(deps: CommandDeps, actor: Actor): Promise<boolean> {
   if (actor.state().conversationFrom === 0) return true;
-  const reading = actor.readConversation().then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof StorageUnavailableError) return false;
-      throw error;
-    },
-  );
+  const reading = actor
+    .readConversation()
+    .then(() => true)
+    .catch(whenAway(false));
   return (await within(deps.clock, pendingAfterMs, reading)) === true;
 }
 
@@ -132,24 +148,13 @@ export async function doneBefore(
   input: { readonly key: string; readonly workstreamId: string },
   name: Command['type'],
 ): Promise<CommandOutcome | null> {
-  const key = commandKey(deps, by, input, name);
+  const key = keyOf(deps.secrets, scopeOf(by, input), name, input);
   const here = actor.state().receipts.get(receiptKey(key));
   if (here) return outcomeOf(here, key);
   if (actor.knows(key) === 'NEW') return null;
   const found = await recordedOutcome(deps, key, pendingAfterMs);
   return found === undefined ? { type: 'refused', refusal: unavailable } : found;
 }
-
-const commandKey = (
-  deps: CommandDeps,
-  by: Viewer,
-  input: { readonly key: string; readonly workstreamId: string },
-  name: string,
-): CommandKey => ({
-  scope: `${by.id}/${input.workstreamId}`,
-  key: input.key,
-  inputHash: inputHash(deps.secrets, name, { ...input }),
-});
 
 type Place =
   | { readonly type: 'recorded'; readonly outcome: CommandOutcome }
@@ -169,7 +174,7 @@ async function placeOf(deps: CommandDeps, actor: Actor, key: CommandKey, isStop:
     : { type: 'recorded', outcome: { type: 'refused', refusal: unavailable } };
 }
 
-const unavailable: LoadRefusal = { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' };
+const unavailable: ServerRefusal = { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' };
 
 /** What the database holds under this key: null when nothing, undefined when it does not answer in time. */
 async function recordedOutcome(
@@ -180,10 +185,7 @@ async function recordedOutcome(
   const looking = deps.journal
     .findReceipt(key.scope, key.key)
     .then((receipt) => ({ receipt }))
-    .catch((error: unknown) => {
-      if (error instanceof StorageUnavailableError) return null;
-      throw error;
-    });
+    .catch(whenAway(null));
   const answered = await within(deps.clock, withinMs, looking);
   return answered ? answered.receipt && outcomeOf(answered.receipt, key) : undefined;
 }
@@ -196,7 +198,7 @@ function outcomeOf({ inputHash: hash, outcome }: Receipt, key: CommandKey): Comm
 }
 
 /** Why a command that was asked came to nothing. */
-export function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusal | LoadRefusal {
+export function landingRefusal(landing: Exclude<Landing, 'durable'>): Refusal {
   switch (landing) {
     case 'ownerLost':
     case 'unloaded':
@@ -208,15 +210,4 @@ export function landingRefusal(landing: Exclude<Landing, 'durable'>): CoreRefusa
     case 'discarded':
       return { type: 'Rejected', code: 'DISCARDED' };
   }
-}
-
-/** What the promise gives, or null when it takes longer. */
-export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | null> {
-  let cancel = (): void => undefined;
-  const late = new Promise<null>((resolve) => {
-    cancel = clock.after(ms, () => resolve(null));
-  });
-  const first = await Promise.race([promise, late]);
-  cancel();
-  return first;
 }

@@ -32,8 +32,8 @@ import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Model } from '../../ports/model.ts';
 import { refusalView } from '../views/refusals.ts';
+import { outcomeView, runCommand, type CommandDeps } from './command.ts';
 import { chooseModel } from './model-choice.ts';
-import { runCommand, type CommandDeps, type CommandOutcome } from './command.ts';
 
 /** Longest message, bytes of UTF-8. */
 const maxTextBytes = 1_000_000;
@@ -108,6 +108,10 @@ export const configureWorkstream = (
     : answer(deps, by, input, { type: 'configure', title, approvalMode, model: chosen?.choice ?? null });
 };
 
+/** A title that may be left out: null when there is nothing in it that can be seen. */
+export const givenTitle = (title: string | null): string | null =>
+  title === null || isBlank(title) ? null : title.trim();
+
 /** What is wrong with the name of a workstream, or null. */
 export function titleProblem(title: string): string | null {
   if (isBlank(title)) return 'A title needs something that can be seen.';
@@ -148,13 +152,8 @@ async function answer<Outcome>(
   input: { readonly key: string; readonly workstreamId: string },
   command: Command,
 ): Promise<Outcome> {
-  return view(await runCommand(deps, by, input, command)) as Outcome;
+  return outcomeView<Outcome>(await runCommand(deps, by, input, command));
 }
-
-const view = (outcome: CommandOutcome): unknown =>
-  outcome.type === 'accepted'
-    ? { ...outcome.acceptance, durability: outcome.durability }
-    : refusalView(outcome.refusal);
 
 export const invalid = (field: string, problem: string) =>
   refusalView<'INVALID_INPUT'>({ type: 'Rejected', code: 'INVALID_INPUT', field, problem } as const);

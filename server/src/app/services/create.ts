@@ -5,30 +5,24 @@
 import type { Viewer } from 'schema/model';
 import type { InvalidInput, KeyReused, ShuttingDown, StorageUnavailable } from 'schema/outcome';
 import type { CreateWorkstream, CreateWorkstreamOutcome } from 'schema/services';
-import {
-  applyEntries,
-  emptyProjection,
-  isBlank,
-  stateOf,
-  type Entry,
-  type EntryBody,
-} from 'schema/projection';
+import { applyEntries, emptyProjection, stateOf, type Entry, type EntryBody } from 'schema/projection';
 import { withChoice } from '../../core/conversation/choice.ts';
+import type { CommandKey } from '../../core/inputs.ts';
 import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
-import type { Batch, Journal, Receipt } from '../../ports/journal.ts';
+import type { Batch, Journal } from '../../ports/journal.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Model } from '../../ports/model.ts';
 import type { Reservations } from '../../ports/reservations.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import { whenAway } from '../../ports/storage-unavailable.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
 import type { Hub } from '../feed/hub.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { summaryOf } from '../views/workstream.ts';
-import { inputHash } from './command.ts';
-import { invalid, titleProblem } from './commands.ts';
+import { authorOf, keyOf } from './command.ts';
+import { givenTitle, invalid, titleProblem } from './commands.ts';
 import { chooseModel } from './model-choice.ts';
 
 export interface CreateDeps {
@@ -53,7 +47,7 @@ export async function createWorkstream(
   by: Viewer,
   input: CreateWorkstream,
 ): Promise<CreateWorkstreamOutcome> {
-  const title = input.title === null || isBlank(input.title) ? null : input.title.trim();
+  const title = givenTitle(input.title);
   const { temperature, effort } = input;
   const model = chooseModel(deps.model, { alias: input.model, temperature, effort });
   const problem = title === null ? null : titleProblem(title);
@@ -65,7 +59,7 @@ export async function createWorkstream(
     return {
       type: 'prepared',
       bodies: [
-        { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: author(by) },
+        { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: authorOf(by) },
         {
           kind: 'CONFIGURATION',
           configuration: withChoice(
@@ -75,7 +69,7 @@ export async function createWorkstream(
               model: '',
               workspace: workspace.path,
               approvalMode: input.approvalMode ?? 'ASK',
-              approvalModeBy: author(by),
+              approvalModeBy: authorOf(by),
             },
             model.choice,
           ),
@@ -84,8 +78,6 @@ export async function createWorkstream(
     };
   });
 }
-
-export const author = ({ id, name }: Viewer) => ({ id, name });
 
 /** The first entries of a workstream; one that is a copy keeps the time it has. */
 export type Prepared = {
@@ -112,19 +104,13 @@ export async function bringIntoBeing<Refusal extends { readonly type: 'Rejected'
   prepare: (id: string) => Promise<Prepared | InvalidInput | Refusal>,
 ): Promise<Outcome | Refusal> {
   if (deps.isStopping()) return refusalView<'SHUTTING_DOWN'>({ type: 'Rejected', code: 'SHUTTING_DOWN' });
-  const key = { scope: by.id, key: input.key, inputHash: inputHash(deps.secrets, name, { ...input }) };
-  try {
-    return (await repeated(deps, key)) ?? (await reserveAndPublish(deps, key, prepare));
-  } catch (error) {
-    if (error instanceof StorageUnavailableError) return storageUnavailable;
-    throw error;
-  }
+  const key = keyOf(deps.secrets, by.id, name, input);
+  const make = async () => (await repeated(deps, key)) ?? (await reserveAndPublish(deps, key, prepare));
+  return make().catch(whenAway(storageUnavailable));
 }
 
-type Key = Omit<Receipt, 'outcome'>;
-
 /** The recorded answer, when this key was used before. */
-async function repeated(deps: CreateDeps, key: Key): Promise<Outcome | null> {
+async function repeated(deps: CreateDeps, key: CommandKey): Promise<Outcome | null> {
   const receipt = await deps.journal.findReceipt(key.scope, key.key);
   if (!receipt) return null;
   if (receipt.inputHash !== key.inputHash)
@@ -138,7 +124,7 @@ async function repeated(deps: CreateDeps, key: Key): Promise<Outcome | null> {
 
 async function reserveAndPublish<Refusal extends { readonly type: 'Rejected' }>(
   deps: CreateDeps,
-  key: Key,
+  key: CommandKey,
   prepare: (id: string) => Promise<Prepared | InvalidInput | Refusal>,
 ): Promise<Outcome | Refusal> {
   const id = deps.ids.random128();
@@ -177,7 +163,7 @@ function firstBatch(
   deps: CreateDeps,
   who: { readonly id: string; readonly incarnation: string },
   bodies: Prepared['bodies'],
-  key: Key,
+  key: CommandKey,
 ): Batch {
   const now = new Date(deps.clock.now()).toISOString();
   const seed = deps.ids.random128();

@@ -4,19 +4,27 @@
  */
 import type { Viewer } from 'schema/model';
 import type { DiscardUnsaved, DiscardUnsavedOutcome } from 'schema/services';
-import { refusalView } from '../views/refusals.ts';
 import type { Actor } from '../actor/actor.ts';
-import { commandActor, doneBefore, withActor, type CommandDeps, type CommandOutcome } from './command.ts';
-import { createLines } from './lines.ts';
+import {
+  commandActor,
+  doneBefore,
+  outcomeView,
+  withActor,
+  type CommandDeps,
+  type CommandOutcome,
+} from './command.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
 
 /** One at a time per workstream: a copy that comes meanwhile finds what the first recorded, and answers that (D-60). */
 export function createDiscard(
   deps: CommandDeps,
 ): (by: Viewer, input: DiscardUnsaved) => Promise<DiscardUnsavedOutcome> {
-  const inLine = createLines();
+  const oneAtATime = createOneAtATime();
   return (by, input) =>
-    inLine(input.workstreamId, async () =>
-      view(await withActor(deps.registry, input.workstreamId, (actor) => discardOf(deps, actor, by, input))),
+    oneAtATime(input.workstreamId, async () =>
+      outcomeView(
+        await withActor(deps.registry, input.workstreamId, (actor) => discardOf(deps, actor, by, input)),
+      ),
     );
 }
 
@@ -38,8 +46,3 @@ async function discardOf(
   if (again.type === 'Rejected') return { type: 'refused', refusal: again };
   return commandActor(deps, again.actor, by, input, { type: 'noteDiscarded', entries });
 }
-
-const view = (outcome: CommandOutcome): DiscardUnsavedOutcome =>
-  (outcome.type === 'accepted'
-    ? { ...outcome.acceptance, durability: outcome.durability }
-    : refusalView(outcome.refusal)) as DiscardUnsavedOutcome;

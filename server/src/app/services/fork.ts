@@ -11,19 +11,20 @@ import type { ForkWorkstream, ForkWorkstreamOutcome } from 'schema/services';
 import {
   applyEntry,
   emptyProjection,
-  isBlank,
   type Configuration,
   type Entry,
   type EntryBody,
   type EntryOf,
   type Span,
 } from 'schema/projection';
+import { cut } from '../../core/kit/cut.ts';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
 import type { Model } from '../../ports/model.ts';
 import { refusalView } from '../views/refusals.ts';
-import { invalid, titleProblem } from './commands.ts';
-import { author, bringIntoBeing, type CreateDeps, type Prepared } from './create.ts';
+import { authorOf } from './command.ts';
+import { givenTitle, invalid, titleProblem } from './commands.ts';
+import { bringIntoBeing, type CreateDeps, type Prepared } from './create.ts';
 
 export interface ForkDeps extends CreateDeps {
   readonly catalog: Catalog;
@@ -34,7 +35,7 @@ export async function forkWorkstream(
   by: Viewer,
   input: ForkWorkstream,
 ): Promise<ForkWorkstreamOutcome> {
-  const title = input.title === null || isBlank(input.title) ? null : input.title.trim();
+  const title = givenTitle(input.title);
   const problem = title === null ? null : titleProblem(title);
   if (problem !== null) return invalid('title', problem);
   return bringIntoBeing(deps, by, 'fork', input, (id) => prepareFork(deps, by, input, title, id));
@@ -65,17 +66,17 @@ async function prepareFork(
   return {
     type: 'prepared',
     bodies: [
-      { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: author(by) },
+      { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: authorOf(by) },
       {
         kind: 'CONFIGURATION',
         configuration: {
-          title: title ?? `Fork of ${configuration.title}`.slice(0, maxTitle),
+          title: title ?? cut(`Fork of ${configuration.title}`, maxTitle),
           titleSource: title === null ? 'GENERATED' : 'PERSON',
           ...modelOf(configuration, deps.model),
           workspace,
           // Trust was given to the source, by somebody who may be another.
           approvalMode: 'ASK',
-          approvalModeBy: author(by),
+          approvalModeBy: authorOf(by),
         },
       },
       { kind: 'FORK', origin: { workstreamId: source.id, title: configuration.title, revision } },

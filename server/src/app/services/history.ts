@@ -11,6 +11,7 @@ import type { Catalog } from '../../ports/catalog.ts';
 import { pageBytes, type Journal } from '../../ports/journal.ts';
 import type { Registry } from '../actor/registry.ts';
 import { entrySize } from '../feed/subscription.ts';
+import { marksOf } from '../views/workstream.ts';
 
 export async function historyPage(
   deps: { readonly registry: Registry; readonly catalog: Catalog; readonly journal: Journal },
@@ -21,14 +22,7 @@ export async function historyPage(
   const state = deps.registry.peek(workstreamId)?.state();
   const row = state ? null : await deps.catalog.get(workstreamId);
   if (!state && !row) return null;
-  const head = state
-    ? {
-        incarnation: state.incarnation,
-        epoch: state.epoch,
-        revision: state.projection.revision,
-        durableThrough: state.durable.revision,
-      }
-    : { ...row!, durableThrough: row!.revision };
+  const head = state ? marksOf(state) : { ...row!, durableThrough: row!.revision };
   const { low, high } = window(range, head.revision);
   const through = Math.min(high, head.durableThrough);
   const from = range.direction === 'forward' ? 'OLDEST' : 'NEWEST';

@@ -7,7 +7,7 @@ import { rule } from '../../core/approvals/policy.ts';
 import type { Search } from '../../ports/search.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { follow, type FeedDeps } from '../feed/follow.ts';
-import { createLine } from '../feed/line.ts';
+import { createTurnstile } from '../feed/turnstile.ts';
 import { current, states } from '../feed/states.ts';
 import { tokens as tokenChunks } from '../feed/tokens.ts';
 import { loadedModel, storedModel } from '../views/workstream.ts';
@@ -31,7 +31,7 @@ import { historyPage } from './history.ts';
 import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 
-export interface ServicesDeps extends Omit<FeedDeps, 'line'>, ForkDeps, LifecycleDeps {
+export interface ServicesDeps extends Omit<FeedDeps, 'turnstile'>, ForkDeps, LifecycleDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;
@@ -41,7 +41,7 @@ export interface ServicesDeps extends Omit<FeedDeps, 'line'>, ForkDeps, Lifecycl
 export function createServices(deps: ServicesDeps): Services {
   const { registry, catalog, tokens } = deps;
   const lifecycle = createLifecycle(deps);
-  const feeds = { ...deps, line: createLine() };
+  const feeds = { ...deps, turnstile: createTurnstile() };
   return {
     workstreams: {
       async get(id) {

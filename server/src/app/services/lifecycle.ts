@@ -26,20 +26,20 @@ import type { Removal } from '../../ports/removal.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
 import type { Actor } from '../actor/actor.ts';
-import type { LoadRefusal } from '../actor/registry.ts';
-import { refusalView } from '../views/refusals.ts';
+import { within } from '../within.ts';
 import {
+  authorOf,
   commandActor,
   doneBefore,
-  inputHash,
+  keyOf,
   landingRefusal,
+  outcomeView,
   runCommand,
   withActor,
-  within,
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
-import { createLines } from './lines.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
 
 /** How long what was accepted, and then what ends it, may take to be stored, milliseconds (D-23). */
 const settleMs = 2_000;
@@ -69,7 +69,7 @@ type Refused = Extract<CommandOutcome, { type: 'refused' }>;
 
 export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const { registry, removal, journal, clock } = deps;
-  const inLine = createLines();
+  const oneAtATime = createOneAtATime();
   /** Deletions of which nobody knows yet whether they happened. */
   const unresolved = new Map<string, { readonly incarnation: string; readonly actor: Actor | null }>();
 
@@ -98,7 +98,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     if (actor.persistence().status === 'CONFLICT')
       return refused({ type: 'Rejected', code: 'UNSAVED_CONFLICT' });
     if (!(await stored(actor))) return ending(actor) ?? unsettled(false);
-    const turnStopped = liveTurn(actor.state().projection) !== null;
+    const turnStopped = hasTurn(actor);
     actor.shut(true);
     await stopTurn(by, id, actor);
     if (!(await stored(actor))) {
@@ -133,15 +133,14 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   };
 
   function ask(by: Viewer, id: string, actor: Actor, command: Command) {
-    const hash = inputHash(deps.secrets, command.type, {});
-    const key: CommandKey = { scope: `${by.id}/${id}`, key: `own-${deps.ids.random128()}`, inputHash: hash };
-    return actor.ask({ id: by.id, name: by.name }, key, command);
+    const key = keyOf(deps.secrets, `${by.id}/${id}`, command.type, { key: `own-${deps.ids.random128()}` });
+    return actor.ask(authorOf(by), key, command);
   }
 
   async function remove(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome> {
-    if (deps.isStopping()) return view(refused({ type: 'Rejected', code: 'SHUTTING_DOWN' }));
+    if (deps.isStopping()) return outcomeView(refused({ type: 'Rejected', code: 'SHUTTING_DOWN' }));
     const { workstreamId: id } = input;
-    const key = { scope: by.id, key: input.key, inputHash: inputHash(deps.secrets, 'delete', { ...input }) };
+    const key = keyOf(deps.secrets, by.id, 'delete', input);
     try {
       // What an earlier one left open is settled first: it may have been this very deletion.
       if (unresolved.has(id)) await resolve(id);
@@ -149,27 +148,24 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       if (done) return done;
       return await registry.alone(id, async () => {
         const row = await deps.catalog.get(id);
-        if (!row) return view(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
+        if (!row) return outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
         if (row.owner !== null && row.owner !== deps.sessionId)
-          return view(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
+          return outcomeView(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
         const actor = registry.peek(id);
         const release = actor?.hold();
         return removeAlone(by, row, actor, key).finally(() => release?.());
       });
     } catch (error) {
-      if (error instanceof StorageUnavailableError) return view(away);
-      throw error;
+      if (!(error instanceof StorageUnavailableError)) throw error;
+      return outcomeView(away(unresolved.has(id) ? 'UNKNOWN' : undefined));
     }
   }
 
   /** The recorded answer, when this key was used before. */
-  async function deletedBefore(
-    id: string,
-    key: { readonly scope: string; readonly key: string; readonly inputHash: string },
-  ): Promise<DeleteWorkstreamOutcome | null> {
+  async function deletedBefore(id: string, key: CommandKey): Promise<DeleteWorkstreamOutcome | null> {
     const receipt = await journal.findReceipt(key.scope, key.key);
     if (!receipt) return null;
-    if (receipt.inputHash !== key.inputHash) return view(refused(refuse({ code: 'KEY_REUSED' })));
+    if (receipt.inputHash !== key.inputHash) return outcomeView(refused(refuse({ code: 'KEY_REUSED' })));
     return accepted(id, await deps.workspaces.own(id));
   }
 
@@ -177,12 +173,13 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     by: Viewer,
     row: WorkstreamRow,
     actor: Actor | null,
-    key: { readonly scope: string; readonly key: string; readonly inputHash: string },
+    key: CommandKey,
   ): Promise<DeleteWorkstreamOutcome> {
     const { id, incarnation } = row;
+    const stops = hasTurn(actor);
     if (actor) {
       const problem = await bringToRest(by, id, actor);
-      if (problem) return view(problem);
+      if (problem) return outcomeView(problem);
     } else await registry.endLeftovers(id, row.projection);
     let outcome;
     try {
@@ -198,7 +195,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       lookAgain(id, firstLookMs);
       if (!(error instanceof StorageUnavailableError)) throw error;
       await resolve(id);
-      return (await deletedBefore(id, key)) ?? view(away);
+      return (await deletedBefore(id, key)) ?? outcomeView(away(stops ? 'STOPPED' : undefined));
     }
     switch (outcome.type) {
       case 'removed':
@@ -209,16 +206,16 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
         );
       case 'notFound':
         registry.deleted(id, actor);
-        return view(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
+        return outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
       case 'duplicate':
         actor?.shut(false);
-        return (await deletedBefore(id, key)) ?? view(away);
+        return (await deletedBefore(id, key)) ?? outcomeView(away());
       case 'elsewhere':
         actor?.shut(false);
-        return view(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
+        return outcomeView(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
       case 'fenced':
         actor?.shut(false);
-        return view(refused({ type: 'Rejected', code: 'OWNER_LOST' }));
+        return outcomeView(refused({ type: 'Rejected', code: 'OWNER_LOST' }));
     }
   }
 
@@ -227,12 +224,13 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     // What the database refused for good is not waited for: it goes with the rest.
     const settles = (): Promise<boolean> =>
       actor.persistence().status === 'CONFLICT' ? Promise.resolve(true) : stored(actor);
-    if (!(await settles())) return ending(actor) ?? away;
+    if (!(await settles())) return ending(actor) ?? away();
+    const stops = hasTurn(actor);
     actor.shut(true);
     await stopTurn(by, id, actor);
     if (await settles()) return null;
     actor.shut(false);
-    return ending(actor) ?? away;
+    return ending(actor) ?? away(stops ? 'STOPPED' : undefined);
   }
 
   /** Reads whether a workstream is still the one that was to be deleted. Rejects when the database is away. */
@@ -259,17 +257,22 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
 
   return {
     close: (by, input) =>
-      inLine(input.workstreamId, async () => view<CloseWorkstreamOutcome>(await close(by, input))),
+      oneAtATime(input.workstreamId, async () => outcomeView<CloseWorkstreamOutcome>(await close(by, input))),
     open: async (by, input) =>
-      view<OpenWorkstreamOutcome>(await runCommand(deps, by, input, { type: 'open' })),
-    delete: (by, input) => inLine(input.workstreamId, () => remove(by, input)),
+      outcomeView<OpenWorkstreamOutcome>(await runCommand(deps, by, input, { type: 'open' })),
+    delete: (by, input) => oneAtATime(input.workstreamId, () => remove(by, input)),
   };
 }
 
 const refused = (refusal: Refused['refusal']): Refused => ({ type: 'refused', refusal });
-const away = refused({ type: 'Rejected', code: 'STORAGE_UNAVAILABLE' });
+/** The database is away; `deletion`: how far one came all the same. */
+const away = (deletion?: 'STOPPED' | 'UNKNOWN'): Refused =>
+  refused({ type: 'Rejected', code: 'STORAGE_UNAVAILABLE', ...(deletion && { deletion }) });
 const unsettled = (turnStopped: boolean): Refused =>
-  refused({ type: 'Rejected', code: 'JOURNAL_UNSETTLED', turnStopped } satisfies LoadRefusal);
+  refused({ type: 'Rejected', code: 'JOURNAL_UNSETTLED', turnStopped });
+
+const hasTurn = (actor: Actor | null): boolean =>
+  actor !== null && liveTurn(actor.state().projection) !== null;
 
 /** Why nothing more comes of this actor; null while something does. */
 function ending(actor: Actor): Refused | null {
@@ -283,8 +286,3 @@ const accepted = (workstreamId: string, workspaceKept: string | null): DeleteWor
   workstreamId,
   workspaceKept,
 });
-
-const view = <Outcome = never>(outcome: CommandOutcome): Outcome =>
-  (outcome.type === 'accepted'
-    ? { ...outcome.acceptance, durability: outcome.durability }
-    : refusalView(outcome.refusal)) as Outcome;

@@ -7,7 +7,8 @@
  */
 import type { Viewer } from 'schema/model';
 import type { Clock } from '../../ports/clock.ts';
-import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import { whenAway } from '../../ports/storage-unavailable.ts';
+import { within } from '../within.ts';
 
 /** How long the store is not asked again, ms; so long a token lives on that another process revoked. */
 const freshMs = 5_000;
@@ -74,14 +75,13 @@ export function rememberTokens({
       if (age < freshMs) return known.get(hash)!.viewer;
       const answer = askOnce(hash);
       if (age >= trustedMs) return answer;
-      let cancel = (): void => undefined;
-      const late = new Promise<'late'>((resolve) => {
-        cancel = clock.after(patienceMs, () => resolve('late'));
-      });
-      const first = await Promise.race([answer.catch(awayOrThrow), late]);
-      cancel();
+      const told = await within(
+        clock,
+        patienceMs,
+        answer.then((viewer) => ({ viewer })).catch(whenAway(null)),
+      );
       // Looked up again: it may have been forgotten while we waited.
-      return first === 'late' || first === 'away' ? (known.get(hash)?.viewer ?? answer) : first;
+      return told ? told.viewer : (known.get(hash)?.viewer ?? answer);
     },
     forget,
     revoke(tokenId) {
@@ -89,9 +89,4 @@ export function rememberTokens({
       forget(tokenId);
     },
   };
-}
-
-function awayOrThrow(error: unknown): 'away' {
-  if (error instanceof StorageUnavailableError) return 'away';
-  throw error;
 }

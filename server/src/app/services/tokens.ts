@@ -16,10 +16,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
+import { whenAway } from '../../ports/storage-unavailable.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
-import { inputHash } from './command.ts';
+import { keyOf } from './command.ts';
 import { rememberTokens } from './remembered-tokens.ts';
 
 /** How long the printed link can be used, milliseconds: a day, for servers started by hand and opened later. */
@@ -92,11 +92,7 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
           problem: `A token needs a name of 1 to ${maxName} characters, one of which can be seen.`,
         });
       return guarded(async () => {
-        const key = {
-          scope: by.id,
-          key: input.key,
-          inputHash: inputHash(secrets, 'createToken', { ...input }),
-        };
+        const key = keyOf(secrets, by.id, 'createToken', input);
         const secret = secrets.mint('weir');
         const id = ids.random128();
         const created = await store.create(
@@ -136,11 +132,5 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
   };
 }
 
-async function guarded<T>(work: () => Promise<T>): Promise<T | typeof storageUnavailable> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof StorageUnavailableError) return storageUnavailable;
-    throw error;
-  }
-}
+const guarded = <T>(work: () => Promise<T>): Promise<T | typeof storageUnavailable> =>
+  work().catch(whenAway(storageUnavailable));

@@ -4,12 +4,17 @@
  */
 import type { Rejection, StorageUnavailable } from 'schema/outcome';
 import { isRetryable, type CoreRefusal } from '../../core/refusals.ts';
-import type { LoadRefusal } from '../actor/registry.ts';
+import type { Refusal } from '../refusals.ts';
 
-type Source = CoreRefusal | LoadRefusal;
-type Code = Source['code'];
-type SourceOf<C extends Code> = Extract<Source, { readonly code: C }>;
+type Code = Refusal['code'];
+type SourceOf<C extends Code> = Extract<Refusal, { readonly code: C }>;
 type Rejections = Extract<Rejection, { readonly code: Code }>;
+
+const reached = {
+  NOWHERE: 'and nothing was done',
+  STOPPED: 'so the workstream was not deleted; its turn was stopped',
+  UNKNOWN: 'so it is not known whether the workstream was deleted',
+} as const;
 
 const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   INVALID_INPUT: ({ problem }) => problem,
@@ -42,8 +47,8 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   QUARANTINED: ({ reason }) =>
     `This workstream failed three times in a row and takes no more commands; it can still be read. The reason: ${reason}`,
   SHUTTING_DOWN: () => 'The server is stopping. Try again with the same key when it is back.',
-  STORAGE_UNAVAILABLE: () =>
-    'The database does not answer, and nothing was done. Try again with the same key.',
+  STORAGE_UNAVAILABLE: ({ deletion }) =>
+    `The database does not answer, ${reached[deletion ?? 'NOWHERE']}. Try again with the same key.`,
   UNSAVED_CONFLICT: () =>
     'The database refused to store what this workstream did last, so it takes no more commands. Discard what could not be stored, then try again.',
   DISCARDED: () =>

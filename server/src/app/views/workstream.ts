@@ -33,6 +33,14 @@ export const summaryOf = (w: {
   updatedAt: w.projection.updatedAt ?? w.createdAt,
 });
 
+/** How far a workstream that runs here has come: which one it is, its last entry, and the last one stored. */
+export const marksOf = ({ incarnation, epoch, projection, durable }: State) => ({
+  incarnation,
+  epoch,
+  revision: projection.revision,
+  durableThrough: durable.revision,
+});
+
 /** A workstream that runs here: durable and pending, overlay included, at one revision. */
 export const loadedModel = (
   state: State,
@@ -48,11 +56,7 @@ export const loadedModel = (
   state: stateOf(state.projection),
   overlay: state.overlay,
   persistence,
-  cursor: encodeCursor({
-    incarnation: state.incarnation,
-    epoch: state.epoch,
-    revision: state.projection.revision,
-  }),
+  cursor: encodeCursor(marksOf(state)),
   owner: row.owner,
   quarantine: null,
   createdAt: row.createdAt,

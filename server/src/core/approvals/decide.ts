@@ -12,18 +12,14 @@ import {
   type Author,
 } from 'schema/projection';
 import type { Command } from '../inputs.ts';
-import { refuse, type CoreRefusal } from '../refusals.ts';
-import { admit, type StepDraft } from '../step-draft.ts';
+import { refuse } from '../refusals.ts';
+import { admit, taken, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { settleCall, withProgress } from '../turn/batch.ts';
 import { advance } from '../turn/calls.ts';
 
 type Decide = Extract<Command, { readonly type: 'decide' }>;
 
-export function decideApproval(
-  draft: StepDraft,
-  by: Author,
-  command: Decide,
-): CoreRefusal | { readonly draft: StepDraft; readonly cycle: ApprovalCycle } {
+export function decideApproval(draft: StepDraft, by: Author, command: Decide): CommandResult {
   const { projection } = draft.state;
   const cycle = projection.cycles.find((c) => c.id === command.cycleId);
   const item = cycle?.items.find((i) => i.callId === command.callId);
@@ -61,5 +57,5 @@ export function decideApproval(
           effect: 'NONE',
           content: 'The person denied this call; it did not run.',
         });
-  return { draft: advance(consequence), cycle: decided };
+  return taken(advance(consequence), { type: 'Accepted', cycle: decided });
 }

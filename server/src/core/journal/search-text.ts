@@ -12,6 +12,7 @@
  *   of a run can be asked for. (Intl.Segmenter parts a text differently by what stands around it, and by its version.)
  */
 import type { Entry } from 'schema/projection';
+import { cut } from '../kit/cut.ts';
 
 /** Most of an entry that can be found, bytes of UTF-8 (D-51). */
 export const maxSearchBytes = 256 * 1024;
@@ -107,10 +108,6 @@ const keepsPlaces = (run: string, folded: string): boolean =>
   folded.length === run.length && run.search(optionalMarks) === -1 && run.normalize('NFKC') === run;
 
 const unitsAt = (text: string, index: number): number => (text.codePointAt(index)! > 0xffff ? 2 : 1);
-
-/** At most `units` of the text, never half a character. */
-const cut = (text: string, units: number): string =>
-  text.length <= units ? text : text.slice(0, units).replace(/[\uD800-\uDBFF]$/, '');
 
 /** The longest beginning of the text that takes at most `bytes` in UTF-8, never half a character. */
 export function cutToBytes(text: string, bytes: number): string {

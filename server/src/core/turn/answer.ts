@@ -3,6 +3,7 @@
  */
 import { liveTurn, type Call, type FeedItem, type StreamChannel } from 'schema/projection';
 import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
+import { cut } from '../kit/cut.ts';
 import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
 import { isLatched } from '../workstream/state.ts';
 import { prepareCalls } from './calls.ts';
@@ -13,8 +14,9 @@ import { finishStop } from './stop.ts';
 
 /** Calls of one answer that are taken; more is no plan but a model in a loop. */
 const maxCallsPerAnswer = 128;
-/** Names told of those that are not. */
+/** Names told of those that are not, and the longest of them, UTF-16 units. */
 const maxNamesTold = 20;
+const maxNameTold = 100;
 
 /** Pieces of the open answer: shown at their offset, never an entry (I13). */
 export function modelDelta(
@@ -99,7 +101,7 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): Ste
 
 /** Names of calls that are not run, shortened to what a reader and a model can use. */
 function namesOf(calls: ModelAnswer['calls']): readonly string[] {
-  const names = calls.slice(0, maxNamesTold).map((call) => call.name.slice(0, 100));
+  const names = calls.slice(0, maxNamesTold).map((call) => cut(call.name, maxNameTold));
   return calls.length > maxNamesTold ? [...names, `and ${calls.length - maxNamesTold} more`] : names;
 }
 

@@ -3,15 +3,9 @@
  * turn, new generation; an outcome that was not observed is UNKNOWN, never none (D-9); nothing ambiguous is run again
  * (I37); a question to a person stays open under the same ids (I44).
  */
-import {
-  activityOf,
-  isStopping,
-  liveTurn,
-  openItems,
-  type BatchCall,
-  type Projection,
-} from 'schema/projection';
+import { activityOf, isStopping, liveTurn, type BatchCall, type Projection } from 'schema/projection';
 import { admit, type StepDraft } from '../step-draft.ts';
+import { onlyWaits } from '../workstream/lifecycle.ts';
 import { settleCall, withProgress } from './batch.ts';
 import { advance, prepareCalls } from './calls.ts';
 import { askModel } from './model-call.ts';
@@ -26,7 +20,7 @@ export function recover(draft: StepDraft): StepDraft {
   const { projection } = draft.state;
   const turn = liveTurn(projection);
   if (!turn) return draft;
-  const waits = activityOf(projection) === 'APPROVAL' && !hasWork(projection);
+  const waits = onlyWaits(projection);
   const recoveries = waits ? turn.recoveries : turn.recoveries + 1;
   const generation = projection.generation + 1;
   const reclaimed = transition(turn, turn.id, { type: 'reclaim', generation, recoveries }, draft.at);
@@ -38,12 +32,6 @@ export function recover(draft: StepDraft): StepDraft {
   if (!waits && recoveries >= maxRecoveries) return exhausted(claimed);
   return projection.batch ? resumeBatch(markLost(claimed)) : askModel(claimed);
 }
-
-/** Work beside the open questions: calls that were running, or could run. */
-const hasWork = (p: Projection): boolean => {
-  const asked = new Set(openItems(p).map((item) => item.callId));
-  return (p.batch?.calls ?? []).some((open) => open.result === null && !asked.has(open.call.callId));
-};
 
 function describe(p: Projection): { readonly reason: string; readonly message: string } {
   if (isStopping(p)) return { reason: 'STOP', message: 'The server restarted while the turn was stopping.' };

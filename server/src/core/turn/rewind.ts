@@ -7,17 +7,16 @@
  */
 import { liveTurn, type Author, type Entry, type EntryOf } from 'schema/projection';
 import type { Command } from '../inputs.ts';
-import { refuse, type Acceptance, type CoreRefusal } from '../refusals.ts';
-import { admit, mint, type StepDraft } from '../step-draft.ts';
+import { refuse, type CoreRefusal } from '../refusals.ts';
+import { admit, mint, taken, takenAs, type CommandResult, type StepDraft } from '../step-draft.ts';
 import type { State } from '../workstream/state.ts';
 import { startTurn, startTurnAgain } from './start.ts';
 
 type Of<T extends Command['type']> = Extract<Command, { readonly type: T }>;
 type Said = EntryOf<'USER'>;
-export type Rewound = CoreRefusal | { readonly draft: StepDraft; readonly acceptance: Acceptance };
 
 /** Takes back a message and all that came after it. */
-export function rewind(draft: StepDraft, by: Author, command: Of<'rewind'>): Rewound {
+export function rewind(draft: StepDraft, by: Author, command: Of<'rewind'>): CommandResult {
   const found = messageToCut(draft.state, command.turnId, command.messageId);
   if (found.type === 'Rejected') return found;
   const { said } = found;
@@ -25,24 +24,24 @@ export function rewind(draft: StepDraft, by: Author, command: Of<'rewind'>): Rew
   const superseded = draft.state.conversation.filter((e) => e.revision >= said.revision).length;
   const cut = admit(draft, { kind: 'REWIND', after: said.revision - 1, reason: 'REWIND', by });
   const { revision } = cut.state.projection;
-  return { draft: cut, acceptance: { type: 'Accepted', revision, text, superseded } };
+  return taken(cut, { type: 'Accepted', revision, text, superseded });
 }
 
 /** Says something else in the place of a message. */
-export function resend(draft: StepDraft, by: Author, command: Of<'resend'>): Rewound {
+export function resend(draft: StepDraft, by: Author, command: Of<'resend'>): CommandResult {
   const found = messageToCut(draft.state, command.turnId, command.messageId);
   if (found.type === 'Rejected') return found;
   const { said } = found;
   const cut = admit(draft, { kind: 'REWIND', after: said.revision - 1, reason: 'EDIT', by });
   const [d, messageId] = mint(cut);
-  return started(startTurn(d, by, command.text, messageId), messageId);
+  return takenAs(startTurn(d, by, command.text, messageId), 'STARTED', messageId);
 }
 
 /**
  * Asks the model again. MESSAGE: about the last message, as if nothing had been answered. LAST_RESULT: keeps what the
  * turn did, and asks for another answer to that.
  */
-export function retry(draft: StepDraft, by: Author, command: Of<'retry'>): Rewound {
+export function retry(draft: StepDraft, by: Author, command: Of<'retry'>): CommandResult {
   const refusal = cannotCut(draft.state, command.turnId);
   if (refusal) return refusal;
   const { conversation } = draft.state;
@@ -51,7 +50,7 @@ export function retry(draft: StepDraft, by: Author, command: Of<'retry'>): Rewou
   if (!said || !kept) return refuse({ code: 'MESSAGE_NOT_FOUND' });
   if (said.author.id !== by.id) return refuse({ code: 'NOT_YOURS', author: said.author });
   const cut = admit(draft, { kind: 'REWIND', after: kept.revision, reason: 'RETRY', by });
-  return started(startTurnAgain(cut, by), said.id);
+  return takenAs(startTurnAgain(cut, by), 'STARTED', said.id);
 }
 
 function messageToCut(
@@ -83,17 +82,3 @@ const isSaid = (entry: Entry): entry is Said => entry.kind === 'USER' && entry.s
 /** What an answer can be asked for. */
 const isGround = (entry: Entry): boolean =>
   entry.kind === 'USER' || entry.kind === 'TOOL' || entry.kind === 'SYSTEM';
-
-function started(draft: StepDraft, messageId: string): Rewound {
-  const { projection } = draft.state;
-  return {
-    draft,
-    acceptance: {
-      type: 'Accepted',
-      disposition: 'STARTED',
-      messageId,
-      turnId: liveTurn(projection)?.id ?? null,
-      revision: projection.revision,
-    },
-  };
-}

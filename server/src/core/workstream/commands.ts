@@ -5,34 +5,23 @@ import { liveTurn, type Author, type Configuration, type Queue, type QueuedMessa
 import { decideApproval } from '../approvals/decide.ts';
 import { withChoice } from '../conversation/choice.ts';
 import type { Command } from '../inputs.ts';
-import { refuse, type Acceptance, type CoreRefusal } from '../refusals.ts';
-import { admit, mint, type StepDraft } from '../step-draft.ts';
+import { refuse } from '../refusals.ts';
+import { admit, mint, taken, takenAs, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { enqueue, hasRoom, hasRoomForText, queueCapacity } from '../turn/queue.ts';
-import { resend, retry, rewind, type Rewound } from '../turn/rewind.ts';
+import { resend, retry, rewind } from '../turn/rewind.ts';
 import { startFromQueue, startTurn } from '../turn/start.ts';
 import { endOrphans, forceStop, stopTargets, stopTurn } from '../turn/stop.ts';
 import { closeWorkstream, openWorkstream } from './lifecycle.ts';
 import { isLatched } from './state.ts';
 
-export type CommandResult =
-  | { readonly type: 'accepted'; readonly draft: StepDraft; readonly acceptance: Acceptance }
-  | { readonly type: 'refused'; readonly refusal: CoreRefusal };
-
-const accepted = (draft: StepDraft, acceptance: Acceptance): CommandResult => ({
-  type: 'accepted',
-  draft,
-  acceptance,
-});
-const refused = (refusal: CoreRefusal): CommandResult => ({ type: 'refused', refusal });
-
 export function runCommand(draft: StepDraft, by: Author, command: Command): CommandResult {
   const { lifecycle } = draft.state.projection;
-  if (lifecycle === 'CREATING') return refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' }));
+  if (lifecycle === 'CREATING') return refuse({ code: 'WORKSTREAM_NOT_FOUND' });
   if (lifecycle === 'CLOSED' && command.type !== 'open')
     return command.type === 'close'
-      ? accepted(draft, { type: 'Accepted', lifecycle })
-      : refused(refuse({ code: 'WORKSTREAM_CLOSED' }));
-  if (draft.state.closing && !passes[command.type]) return refused(refuse({ code: 'CLOSING' }));
+      ? taken(draft, { type: 'Accepted', lifecycle })
+      : refuse({ code: 'WORKSTREAM_CLOSED' });
+  if (draft.state.closing && !passes[command.type]) return refuse({ code: 'CLOSING' });
   switch (command.type) {
     case 'send':
       return send(draft, by, command);
@@ -45,30 +34,21 @@ export function runCommand(draft: StepDraft, by: Author, command: Command): Comm
     case 'resumeQueue':
       return resumeQueue(draft);
     case 'rewind':
-      return resultOf(rewind(draft, by, command));
+      return rewind(draft, by, command);
     case 'resend':
-      return resultOf(resend(draft, by, command));
+      return resend(draft, by, command);
     case 'retry':
-      return resultOf(retry(draft, by, command));
+      return retry(draft, by, command);
     case 'configure':
       return configure(draft, by, command);
     case 'close':
-      return liveTurn(draft.state.projection)
-        ? refused(refuse({ code: 'BUSY', currentTurnId: liveTurn(draft.state.projection)!.id }))
-        : accepted(closeWorkstream(draft, by), { type: 'Accepted', lifecycle: 'CLOSED' });
+      return closeWorkstream(draft, by);
     case 'open':
-      return accepted(lifecycle === 'OPEN' ? draft : openWorkstream(draft, by), {
-        type: 'Accepted',
-        lifecycle: 'OPEN',
-      });
+      return openWorkstream(draft, by);
     case 'noteDiscarded':
       return noteDiscarded(draft, by, command.entries);
-    case 'decide': {
-      const result = decideApproval(draft, by, command);
-      return 'draft' in result
-        ? accepted(result.draft, { type: 'Accepted', cycle: result.cycle })
-        : refused(result);
-    }
+    case 'decide':
+      return decideApproval(draft, by, command);
   }
 }
 
@@ -91,27 +71,22 @@ const passes: Readonly<Record<Command['type'], boolean>> = {
 
 type Of<T extends Command['type']> = Extract<Command, { readonly type: T }>;
 
-const resultOf = (result: Rewound): CommandResult =>
-  'draft' in result ? accepted(result.draft, result.acceptance) : refused(result);
-
 function send(draft: StepDraft, author: Author, { text, delivery, turnId }: Of<'send'>): CommandResult {
   const { projection } = draft.state;
   const live = liveTurn(projection);
   const [d, messageId] = mint(draft);
   if (delivery === 'STEER') {
-    if (!live || live.id !== turnId)
-      return refused(refuse({ code: 'STALE_TURN', currentTurnId: live?.id ?? null }));
-    if (live.principal.id !== author.id)
-      return refused(refuse({ code: 'NOT_YOURS', author: live.principal }));
+    if (!live || live.id !== turnId) return refuse({ code: 'STALE_TURN', currentTurnId: live?.id ?? null });
+    if (live.principal.id !== author.id) return refuse({ code: 'NOT_YOURS', author: live.principal });
   }
-  if (delivery === 'REJECT' && live) return refused(refuse({ code: 'BUSY', currentTurnId: live.id }));
+  if (delivery === 'REJECT' && live) return refuse({ code: 'BUSY', currentTurnId: live.id });
   if (!live && projection.queue.items.length === 0) {
     const started = startTurn(d, author, text, messageId);
-    return accepted(started, sent(started, 'STARTED', messageId));
+    return takenAs(started, 'STARTED', messageId);
   }
   // Without a live turn the queue is drained at once, this message included: a full one must not shut it for good.
   if (live && !hasRoom(projection.queue, text))
-    return refused(refuse({ code: 'QUEUE_FULL', capacity: queueCapacity }));
+    return refuse({ code: 'QUEUE_FULL', capacity: queueCapacity });
   const afterStop = isLatched(live);
   // A turn that is stopping says nothing more to the model: what should have steered it starts the next one.
   const steers = delivery === 'STEER' && !afterStop;
@@ -125,13 +100,13 @@ function send(draft: StepDraft, author: Author, { text, delivery, turnId }: Of<'
     at: d.at,
   };
   const queued = admit(d, { kind: 'QUEUE', queue: enqueue(projection.queue, message) });
-  if (live) return accepted(queued, sent(queued, steers ? 'STEERING' : 'QUEUED', messageId));
+  if (live) return takenAs(queued, steers ? 'STEERING' : 'QUEUED', messageId);
   // What was held comes first; this message goes with it if it is of the same author (D-63).
   const { draft: started, drained } = startFromQueue(queued);
-  if (drained?.ids.includes(messageId)) return accepted(started, sent(started, 'STARTED', drained.id));
+  if (drained?.ids.includes(messageId)) return takenAs(started, 'STARTED', drained.id);
   return delivery === 'REJECT'
-    ? refused(refuse({ code: 'BUSY', currentTurnId: null }))
-    : accepted(started, sent(started, 'QUEUED', messageId));
+    ? refuse({ code: 'BUSY', currentTurnId: null })
+    : takenAs(started, 'QUEUED', messageId);
 }
 
 /** Only its author: the turn it starts runs on his credentials, and says what he wrote (D-12). */
@@ -139,10 +114,10 @@ function editQueued(draft: StepDraft, by: Author, { messageId, text }: Of<'editQ
   const { queue } = draft.state.projection;
   const message = queue.items.find((item) => item.id === messageId);
   if (!message) return notQueued(queue);
-  if (message.author.id !== by.id) return refused(refuse({ code: 'NOT_YOURS', author: message.author }));
+  if (message.author.id !== by.id) return refuse({ code: 'NOT_YOURS', author: message.author });
   const others = queue.items.filter((item) => item !== message);
   if (!hasRoomForText({ ...queue, items: others }, text))
-    return refused(refuse({ code: 'QUEUE_FULL', capacity: queueCapacity }));
+    return refuse({ code: 'QUEUE_FULL', capacity: queueCapacity });
   const items = queue.items.map((item) => (item === message ? { ...item, text } : item));
   return changedQueue(draft, { ...queue, items });
 }
@@ -156,20 +131,20 @@ function withdrawQueued(draft: StepDraft, messageId: string): CommandResult {
 }
 
 const changedQueue = (draft: StepDraft, queue: Queue): CommandResult =>
-  accepted(admit(draft, { kind: 'QUEUE', queue }), { type: 'Accepted', queue });
+  taken(admit(draft, { kind: 'QUEUE', queue }), { type: 'Accepted', queue });
 
 const notQueued = (queue: Queue): CommandResult =>
-  refused(refuse({ code: 'MESSAGE_NOT_QUEUED', queuedMessageIds: queue.items.map(idOf) }));
+  refuse({ code: 'MESSAGE_NOT_QUEUED', queuedMessageIds: queue.items.map(idOf) });
 
 const idOf = (message: QueuedMessage): string => message.id;
 
 function stop(draft: StepDraft, { turnId, force }: Of<'stop'>): CommandResult {
   const live = liveTurn(draft.state.projection);
   if (live && turnId !== null && turnId !== live.id)
-    return refused(refuse({ code: 'STALE_TURN', currentTurnId: live.id }));
+    return refuse({ code: 'STALE_TURN', currentTurnId: live.id });
   const stopped = stopTargets(draft.state);
   const stopping = endOrphans(draft);
-  return accepted(force ? forceStop(stopping) : stopTurn(stopping), {
+  return taken(force ? forceStop(stopping) : stopTurn(stopping), {
     type: 'Accepted',
     stopped,
     nothingToStop: stopped.length === 0,
@@ -197,8 +172,8 @@ function configure(
     changed.model === configuration.model &&
     changed.temperature === configuration.temperature &&
     changed.effort === configuration.effort;
-  if (same) return accepted(draft, { type: 'Accepted', configuration });
-  return accepted(admit(draft, { kind: 'CONFIGURATION', configuration: changed }), {
+  if (same) return taken(draft, { type: 'Accepted', configuration });
+  return taken(admit(draft, { kind: 'CONFIGURATION', configuration: changed }), {
     type: 'Accepted',
     configuration: changed,
   });
@@ -207,7 +182,7 @@ function configure(
 function noteDiscarded(draft: StepDraft, by: Author, entries: number): CommandResult {
   const what = entries === 1 ? 'One entry' : `${entries} entries`;
   const message = `${what} that the database refused to store ${entries === 1 ? 'was' : 'were'} discarded by ${by.name}; what had been stored is kept.`;
-  return accepted(admit(draft, { kind: 'RECOVERY', reason: 'DISCARDED', message }), {
+  return taken(admit(draft, { kind: 'RECOVERY', reason: 'DISCARDED', message }), {
     type: 'Accepted',
     discarded: entries,
   });
@@ -220,20 +195,8 @@ function resumeQueue(draft: StepDraft): CommandResult {
     const resumed = projection.queue.held
       ? admit(draft, { kind: 'QUEUE', queue: { ...projection.queue, held: false } })
       : draft;
-    return accepted(resumed, { type: 'Accepted', turnId: live.id });
+    return taken(resumed, { type: 'Accepted', turnId: live.id });
   }
   const { draft: started } = startFromQueue(draft);
-  return accepted(started, { type: 'Accepted', turnId: liveTurn(started.state.projection)?.id ?? null });
+  return taken(started, { type: 'Accepted', turnId: liveTurn(started.state.projection)?.id ?? null });
 }
-
-const sent = (
-  draft: StepDraft,
-  disposition: 'STARTED' | 'QUEUED' | 'STEERING',
-  messageId: string,
-): Acceptance => ({
-  type: 'Accepted',
-  disposition,
-  messageId,
-  turnId: liveTurn(draft.state.projection)?.id ?? null,
-  revision: draft.state.projection.revision,
-});

@@ -5,7 +5,8 @@
  * Invariant: CLOSED has no live turn, and nothing but opening or deleting follows it.
  */
 import { liveTurn, openItems, type Author, type Projection } from 'schema/projection';
-import { admit, patch, type StepDraft } from '../step-draft.ts';
+import { refuse } from '../refusals.ts';
+import { admit, patch, taken, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { endOrphans, stopTurn } from '../turn/stop.ts';
 import type { State } from './state.ts';
 
@@ -16,17 +17,26 @@ export const setClosing = (draft: StepDraft, on: boolean): StepDraft => {
 };
 
 /** Nothing is under way any more; what waits in the queue stays there, held (D-63). CLOSED is door enough. */
-export function closeWorkstream(draft: StepDraft, by: Author): StepDraft {
+export function closeWorkstream(draft: StepDraft, by: Author): CommandResult {
   const { queue } = draft.state.projection;
+  const live = liveTurn(draft.state.projection);
+  if (live) return refuse({ code: 'BUSY', currentTurnId: live.id });
   const held =
     queue.items.length > 0 && !queue.held
       ? admit(draft, { kind: 'QUEUE', queue: { ...queue, held: true } })
       : draft;
-  return patch(admit(held, { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by }), { closing: false });
+  const closed = patch(admit(held, { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by }), { closing: false });
+  return taken(closed, { type: 'Accepted', lifecycle: 'CLOSED' });
 }
 
-export const openWorkstream = (draft: StepDraft, by: Author): StepDraft =>
-  admit(draft, { kind: 'LIFECYCLE', lifecycle: 'OPEN', by });
+/** An open one stays as it is. */
+export function openWorkstream(draft: StepDraft, by: Author): CommandResult {
+  const isOpen = draft.state.projection.lifecycle === 'OPEN';
+  return taken(isOpen ? draft : admit(draft, { kind: 'LIFECYCLE', lifecycle: 'OPEN', by }), {
+    type: 'Accepted',
+    lifecycle: 'OPEN',
+  });
+}
 
 /**
  * True when a workstream can leave memory, and lose nothing by it: no turn works, all is durable, nothing it began is

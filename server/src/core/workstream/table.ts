@@ -5,192 +5,21 @@
  * Does not own: how it comes about (`step.ts` and the families). The table is not asked at run time; a test drives
  * `step` through every cell, and `docs/guide/states.md` is printed from here.
  *
- * Read it for one message, one call, an empty queue, and for the last question to the model as what is left behind; with messages waiting, a turn that ends is followed by the
- * next one (D-63), and with several calls each event named "last" is the one that closes the batch. The door is told
- * apart: whatever is under way, while it is shut each command is either refused with CLOSING or taken as the cell says.
+ * Read it for one message, one call, an empty queue, and for the last question to the model as what is left behind;
+ * with messages waiting, a turn that ends is followed by the next one (D-63), and with several calls each event named
+ * "last" is the one that closes the batch. The door is told apart: whatever is under way, while it is shut each command
+ * is either refused with CLOSING or taken as the cell says.
  */
-import type { WorkstreamState } from 'schema/projection';
 import type { CoreRefusal } from '../refusals.ts';
-
-/** What a workstream shows, told apart by what is under way. */
-export type Situation =
-  | 'CREATING'
-  | 'CLOSED'
-  | 'IDLE'
-  | 'ERROR'
-  | 'ORPHANED'
-  | 'ADMITTED'
-  | 'ASKING'
-  | 'BACKOFF'
-  | 'PREPARING'
-  | 'WAITING'
-  | 'STARTING'
-  | 'WORKING'
-  | 'STOPPING_ANSWER'
-  | 'STOPPING_CALLS';
-
-export interface Shown {
-  readonly state: WorkstreamState;
-  /** The flag beside the state: the stop latch is set. */
-  readonly stopping: boolean;
-  /** It can leave memory as soon as all is durable, and lose nothing by it (D-24). */
-  readonly unloads: boolean;
-  readonly meaning: string;
-}
-
-export const shown: Readonly<Record<Situation, Shown>> = {
-  CREATING: { state: 'CREATING', stopping: false, unloads: true, meaning: 'reserved, seen by nobody' },
-  CLOSED: {
-    state: 'CLOSED',
-    stopping: false,
-    unloads: true,
-    meaning: 'readable; is opened again, or deleted',
-  },
-  IDLE: { state: 'IDLE', stopping: false, unloads: true, meaning: 'no live turn' },
-  ERROR: { state: 'ERROR', stopping: false, unloads: true, meaning: 'no live turn, and the last one failed' },
-  ORPHANED: {
-    state: 'IDLE',
-    stopping: false,
-    unloads: false,
-    meaning: 'no live turn; something of one that was forced to end is not seen to end',
-  },
-  ADMITTED: {
-    state: 'THINKING',
-    stopping: false,
-    unloads: false,
-    meaning: 'the model is asked as soon as what it will be told is durable',
-  },
-  ASKING: { state: 'THINKING', stopping: false, unloads: false, meaning: 'the model is asked' },
-  BACKOFF: {
-    state: 'THINKING',
-    stopping: false,
-    unloads: false,
-    meaning: 'a failed attempt waits for the next one',
-  },
-  PREPARING: {
-    state: 'RUNNING',
-    stopping: false,
-    unloads: false,
-    meaning: 'declared calls are checked and previewed',
-  },
-  WAITING: { state: 'ATTENTION', stopping: false, unloads: true, meaning: 'a person is asked about a call' },
-  STARTING: {
-    state: 'RUNNING',
-    stopping: false,
-    unloads: false,
-    meaning: 'a call runs as soon as its start is durable',
-  },
-  WORKING: { state: 'RUNNING', stopping: false, unloads: false, meaning: 'a call runs' },
-  STOPPING_ANSWER: {
-    state: 'THINKING',
-    stopping: true,
-    unloads: false,
-    meaning: 'stopped; the model call is not seen to end',
-  },
-  STOPPING_CALLS: {
-    state: 'RUNNING',
-    stopping: true,
-    unloads: false,
-    meaning: 'stopped; a call is not seen to end',
-  },
-};
-
-/** The commands, by what they are about. The one who asks is the principal of the turn, and wrote the messages. */
-export type CommandEvent =
-  | 'send'
-  | 'sendOrReject'
-  | 'steer'
-  | 'steerOther'
-  | 'editQueued'
-  | 'withdrawQueued'
-  | 'stop'
-  | 'stopOther'
-  | 'force'
-  | 'rewind'
-  | 'rewindOther'
-  | 'resend'
-  | 'retry'
-  | 'approveLast'
-  | 'denyLast'
-  | 'decideChanged'
-  | 'decideOther'
-  | 'resumeQueue'
-  | 'configure'
-  | 'rename'
-  | 'close'
-  | 'open';
-
-/** What the server itself does on the way to closing or deleting (D-23, D-25). */
-export type DoorEvent = 'doorShut' | 'doorOpened';
-
-export type WorldEvent =
-  | 'acknowledged'
-  | 'modelSpoke'
-  | 'modelAnswered'
-  | 'modelDeclared'
-  | 'modelCutOff'
-  | 'modelFailedForNow'
-  | 'modelFailedForGood'
-  | 'modelAborted'
-  | 'retryDue'
-  | 'callsAllowed'
-  | 'callsAsk'
-  | 'callsInvalid'
-  | 'callSpoke'
-  | 'lastCallSettled'
-  | 'stopOverdue'
-  | 'named'
-  | 'oldClaim'
-  | 'recovered'
-  | 'recoveredAgain';
-
-export type TableEvent = CommandEvent | DoorEvent | WorldEvent;
-
-export const told: Readonly<Record<TableEvent, string>> = {
-  send: 'a message is sent',
-  sendOrReject: 'a message is sent that does not want to wait',
-  steer: 'a message is sent to steer the live turn',
-  steerOther: 'a message is sent to steer another turn',
-  editQueued: 'a message that does not wait is edited',
-  withdrawQueued: 'a message that does not wait is withdrawn',
-  stop: 'Stop, naming the live turn or none',
-  stopOther: 'Stop, naming another turn',
-  force: 'Stop, by force',
-  rewind: 'the conversation is rewound to a message',
-  rewindOther: 'the conversation is rewound by who saw another turn last',
-  resend: 'a message is edited and sent again',
-  retry: 'the last message is tried again',
-  approveLast: 'the last open call is approved',
-  denyLast: 'the last open call is denied',
-  decideChanged: 'a decision about other arguments than those asked about',
-  decideOther: 'a decision about a question that is not open',
-  resumeQueue: 'the queue is resumed',
-  configure: 'another approval mode is set',
-  rename: 'a person names it',
-  close: 'the last word of closing',
-  open: 'it is opened',
-  doorShut: 'it is about to be closed or deleted',
-  doorOpened: 'it is not closed or deleted after all',
-  acknowledged: 'what was accepted is durable',
-  modelSpoke: 'the model says a piece',
-  modelAnswered: 'the model answers without calls',
-  modelDeclared: 'the model declares calls',
-  modelCutOff: 'the answer is cut off at the length limit, calls and all',
-  modelFailedForNow: 'the model fails and is tried again',
-  modelFailedForGood: 'the model fails for good',
-  modelAborted: 'the model call is ended from outside',
-  retryDue: 'the wait for another attempt is over',
-  callsAllowed: 'the calls are prepared and may run',
-  callsAsk: 'the calls are prepared and a person must decide',
-  callsInvalid: 'the calls are prepared and cannot be run',
-  callSpoke: 'a call puts out a piece',
-  lastCallSettled: 'the last call ends',
-  stopOverdue: '10 s have passed since Stop',
-  named: 'a name comes that was asked for',
-  oldClaim: 'an outcome of an earlier turn, claim or owner',
-  recovered: 'another process takes over from the journal',
-  recoveredAgain: 'another process takes over for the third time in a row',
-};
+import {
+  commands,
+  worldEvents,
+  type CommandEvent,
+  type DoorEvent,
+  type Situation,
+  type TableEvent,
+  type WorldEvent,
+} from './situations.ts';
 
 export type Cell =
   | { readonly type: 'taken'; readonly to: Situation }
@@ -203,6 +32,12 @@ const refused = (code: CoreRefusal['code']): Cell => ({ type: 'refused', code })
 const impossible: Cell = { type: 'ignored', because: 'IMPOSSIBLE' };
 const fenced: Cell = { type: 'ignored', because: 'FENCED' };
 const late: Cell = { type: 'ignored', because: 'LATE' };
+
+const forAll = <E extends string>(
+  events: Readonly<Record<E, string>>,
+  cell: Cell,
+): Readonly<Record<E, Cell>> =>
+  Object.fromEntries(Object.keys(events).map((event) => [event, cell])) as Record<E, Cell>;
 
 type Commands = Readonly<Record<CommandEvent, Cell>>;
 type DoorRow = Readonly<Record<DoorEvent, Cell>>;
@@ -240,33 +75,15 @@ export const behindTheDoor: Readonly<Record<CommandEvent, 'CLOSING' | 'AS_EVER'>
   open: 'CLOSING',
 };
 
+/** Not open: it takes nothing but what is about that. */
 const shut = (
   here: Situation,
   code: CoreRefusal['code'],
   lifecycle: Pick<Commands, 'close' | 'open'>,
 ): Commands & DoorRow => ({
   ...door(here, here),
+  ...forAll(commands, refused(code)),
   ...lifecycle,
-  send: refused(code),
-  sendOrReject: refused(code),
-  steer: refused(code),
-  steerOther: refused(code),
-  editQueued: refused(code),
-  withdrawQueued: refused(code),
-  stop: refused(code),
-  stopOther: refused(code),
-  force: refused(code),
-  rewind: refused(code),
-  rewindOther: refused(code),
-  resend: refused(code),
-  retry: refused(code),
-  approveLast: refused(code),
-  denyLast: refused(code),
-  decideChanged: refused(code),
-  decideOther: refused(code),
-  resumeQueue: refused(code),
-  configure: refused(code),
-  rename: refused(code),
 });
 
 /** No live turn: Stop is calm, a message starts a turn, and there is a conversation to go back in. */
@@ -329,27 +146,7 @@ const busy = (
 });
 
 /** Nothing is under way that the world could report on. */
-const silent: WorldRow = {
-  acknowledged: impossible,
-  modelSpoke: impossible,
-  modelAnswered: impossible,
-  modelDeclared: impossible,
-  modelCutOff: impossible,
-  modelFailedForNow: impossible,
-  modelFailedForGood: impossible,
-  modelAborted: impossible,
-  retryDue: impossible,
-  callsAllowed: impossible,
-  callsAsk: impossible,
-  callsInvalid: impossible,
-  callSpoke: impossible,
-  lastCallSettled: impossible,
-  stopOverdue: impossible,
-  named: impossible,
-  oldClaim: fenced,
-  recovered: impossible,
-  recoveredAgain: impossible,
-};
+const silent: WorldRow = { ...forAll(worldEvents, impossible), oldClaim: fenced };
 
 /** However it ends, it has ended, and that is all that counts. */
 const seenToEnd = {

@@ -6,6 +6,7 @@
  */
 import type { Configuration, EntryOf } from 'schema/projection';
 import { choiceOf } from '../conversation/choice.ts';
+import { cut } from '../kit/cut.ts';
 import { admit, patch, performAfter, type StepDraft } from '../step-draft.ts';
 
 /** Longest title, UTF-16 code units. */
@@ -30,8 +31,8 @@ export function askTitle(draft: StepDraft): StepDraft {
     stamp: { epoch, generation: null },
     // A name needs no thinking, and gets none where the model can do without (A47).
     model: { ...choiceOf(configuration), effort: 'NONE' },
-    question: question.text.slice(0, maxTitleSource),
-    answer: answer.text.slice(0, maxTitleSource),
+    question: cut(question.text, maxTitleSource),
+    answer: cut(answer.text, maxTitleSource),
   });
 }
 
@@ -52,8 +53,7 @@ function titleOf(text: string): string {
     .map((l) => l.replace(/^[\s"'“”«»#*_`-]+|[\s"'“”«»*_`.]+$/gu, ''))
     .find((l) => l !== '');
   if (line === undefined || line.length <= maxGeneratedTitle) return line ?? '';
-  // Half a pair is no character.
-  const cut = line.slice(0, maxGeneratedTitle).replace(/[\ud800-\udbff]$/, '');
-  const space = cut.lastIndexOf(' ');
-  return `${(space > maxGeneratedTitle / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+  const short = cut(line, maxGeneratedTitle);
+  const space = short.lastIndexOf(' ');
+  return `${(space > maxGeneratedTitle / 2 ? short.slice(0, space) : short).trimEnd()}…`;
 }

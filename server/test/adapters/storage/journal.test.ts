@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
 import type { Batch } from '../../../src/ports/journal.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
@@ -30,8 +30,12 @@ let session: Session;
 beforeAll(async () => {
   database = await createDatabase();
   storage = await database.openStorage();
+});
+// One for each test: terms end by the clock of the database, and all tests together may take longer.
+beforeEach(async () => {
   session = await beginSession(storage);
 });
+afterEach(() => session.end());
 afterAll(() => database.drop());
 
 const open = () => openWorkstream(storage, session);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
 import { connectionOf } from '../../../src/adapters/storage/orm.ts';
 import { createSessions } from '../../../src/adapters/storage/sessions.ts';
@@ -92,7 +92,7 @@ describe('A session', () => {
 
     // It was told to go, does so as soon as it can, and the session takes its lock again.
     process.kill(stuck, 'SIGCONT');
-    await vi.waitUntil(async () => (await session.renew()) && (await holdsLock(node)), 10_000);
+    await waitUntil(async () => (await session.renew()) && (await holdsLock(node)));
     expect(await lockPidOf(node)).not.toBe(stuck);
     await session.end();
     expect((await there.sessions.begin(node, 'there')).type).toBe('begun');

@@ -15,6 +15,13 @@ describe('the preview of a command', () => {
     });
   });
 
+  it('breaks no character where its title is cut', async () => {
+    const command = `${'x'.repeat(118)}😀 and more`;
+    expect(await createBench().prepare('shell', { command })).toMatchObject({
+      preview: { title: `${'x'.repeat(118)}…`, body: command },
+    });
+  });
+
   it('makes visible what could hide or reorder a part of it', async () => {
     const command = 'ls\r\x1b[2Krm \u202Egpj.x\u200B \u2066a\u2028b\tc\nd';
     expect(await createBench().prepare('shell', { command })).toMatchObject({
@@ -79,10 +86,11 @@ describe('the result of a command', () => {
 
   it('is UNKNOWN after a timeout, a signal or a stop (D-9)', async () => {
     const { run } = createBench();
-    expect(await run('shell', { command: 'echo a; sleep 100', timeout_seconds: 1 }, null)).toMatchObject({
+    // Long enough for a busy machine to have begun.
+    expect(await run('shell', { command: 'echo a; sleep 100', timeout_seconds: 3 }, null)).toMatchObject({
       outcome: 'ERROR',
       effect: 'UNKNOWN',
-      content: expect.stringMatching(/^a\n\[timed out after 1 s/) as string,
+      content: expect.stringMatching(/^a\n\[timed out after 3 s/) as string,
     });
     expect(await run('shell', { command: 'kill -9 $$' }, null)).toMatchObject({
       outcome: 'ERROR',

@@ -11,7 +11,7 @@ import { createRegistry, type Registry, type RegistryLimits } from '../../../src
 import type { Actor } from '../../../src/app/actor/actor.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
-import { createLine } from '../../../src/app/feed/line.ts';
+import { createTurnstile } from '../../../src/app/feed/turnstile.ts';
 import { sweep } from '../../../src/app/rounds/sweeps.ts';
 import { createServices } from '../../../src/app/services/index.ts';
 import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
@@ -236,7 +236,7 @@ export function attach(world: World, id: string, after: string | null): Follower
   const { catalog, journal } = world.storage;
   const run = async (): Promise<void> => {
     for await (const event of follow(
-      { registry, hub, clock, catalog, journal, line: createLine() },
+      { registry, hub, clock, catalog, journal, turnstile: createTurnstile() },
       id,
       after,
       controller.signal,

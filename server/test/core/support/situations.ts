@@ -6,7 +6,12 @@ import { isStopping, liveTurn, stateOf } from 'schema/projection';
 import type { Command, Input, World as Event } from '../../../src/core/inputs.ts';
 import { step, type Step } from '../../../src/core/step.ts';
 import { loadedState, type State } from '../../../src/core/workstream/state.ts';
-import type { CommandEvent, Situation, TableEvent, WorldEvent } from '../../../src/core/workstream/table.ts';
+import type {
+  CommandEvent,
+  Situation,
+  TableEvent,
+  WorldEvent,
+} from '../../../src/core/workstream/situations.ts';
 import { ann, createWorld, declaration, place, prepared, retryable, type World } from './world.ts';
 
 const resting = createWorld;

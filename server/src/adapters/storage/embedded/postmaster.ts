@@ -12,6 +12,7 @@ import { ensureSocketDir, superuser, type Cluster } from './cluster.ts';
 import { isRunning, processIdentity } from './identity.ts';
 import { createPatience } from './patience.ts';
 import { killOrphans, signOfWork } from './processes.ts';
+import { end } from '../end-client.ts';
 
 export interface Postmaster {
   /** Identity of the server's first process. */
@@ -175,11 +176,6 @@ export async function endPostmaster(
   }
   // Only after force: one that left by itself has seen its processes out.
   if (!isRunning(postmaster.identity)) killOrphans(cluster.dir);
-}
-
-/** Bounded: on a connection whose server is dying a polite end may wait for an answer that never comes. */
-export async function end(client: pg.Client): Promise<void> {
-  await Promise.race([client.end().catch(() => undefined), delay(1_000, undefined, { ref: false })]);
 }
 
 function settings(cluster: Cluster, launchedBy: string): string[] {

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { createLine } from '../../src/app/feed/line.ts';
+import { createTurnstile } from '../../src/app/feed/turnstile.ts';
 import { settled } from './support/world.ts';
 
-/** A line of two places; each query that was begun waits to be ended. */
-function lineOfTwo() {
-  const line = createLine(2);
+/** A turnstile of two places; each query that was begun waits to be ended. */
+function turnstileOfTwo() {
+  const turnstile = createTurnstile(2);
   const begun: string[] = [];
   const ends = new Map<string, (error?: Error) => void>();
   const come = (name: string) => {
     const controller = new AbortController();
-    const answer = line(controller.signal)(() => {
+    const answer = turnstile(controller.signal)(() => {
       begun.push(name);
       return new Promise<string>((resolve, reject) => {
         ends.set(name, (error) => (error ? reject(error) : resolve(name)));
@@ -26,7 +26,7 @@ function lineOfTwo() {
 }
 
 it('So many ask at once, the others when one has its answer or fails, first come, first served', async () => {
-  const { come, end, begun } = lineOfTwo();
+  const { come, end, begun } = turnstileOfTwo();
   const asking = ['a', 'b', 'c', 'd'].map(come);
   await settled();
   expect(begun).toEqual(['a', 'b']);
@@ -39,7 +39,7 @@ it('So many ask at once, the others when one has its answer or fails, first come
 });
 
 it('Who leaves gives up its place at once, and asks nothing', async () => {
-  const { come, end, begun } = lineOfTwo();
+  const { come, end, begun } = turnstileOfTwo();
   const [a, , c, d] = ['a', 'b', 'c', 'd'].map(come);
   c!.leave();
   await expect(c!.answer).rejects.toMatchObject({ name: 'AbortError' });

@@ -2,20 +2,20 @@
  * Owns: that those who come to a feed ask the database one after another, a few at a time: however many come, and
  * however soon they leave, commands find it free.
  *
- * Invariants: first come, first served; who has left asks nothing more and keeps no place in the line.
+ * Invariants: first come, first served; who has left asks nothing more and keeps no place in the queue.
  */
 
 /** Asks the database for someone. Rejects once they have left. */
 export type Ask = <T>(query: () => Promise<T>) => Promise<T>;
 
-/** The one line of a process; its signal tells that someone has left. */
-export type Line = (signal: AbortSignal) => Ask;
+/** The way of one who comes; the signal tells that they have left. */
+export type Turnstile = (signal: AbortSignal) => Ask;
 
 /** Of the ten connections of the pool; searches may take three. */
 const askingAtOnce = 4;
 
-/** A line of which the first `places` ask at once. */
-export function createLine(places: number = askingAtOnce): Line {
+/** The one turnstile of a process: `places` ask at once, the others wait. */
+export function createTurnstile(places: number = askingAtOnce): Turnstile {
   let free = places;
   const waiting = new Set<() => void>();
 

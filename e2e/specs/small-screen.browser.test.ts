@@ -1,0 +1,156 @@
+/**
+ * Owns: that a workstream can be read and answered on a small screen, with all that may stand around its transcript.
+ * Does not own: what those things say and do (the specs of each).
+ *
+ * The sizes are a phone held upright, and a laptop zoomed in until little height is left.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Locator, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { createBrowserWorld, out } from '../support/browser.ts';
+import {
+  answers,
+  button,
+  hasFocus,
+  head,
+  message,
+  misses,
+  question,
+  queue,
+  reads,
+  say,
+  sees,
+  tabTo,
+  transcript,
+  waits,
+} from '../support/page.ts';
+
+const world = createBrowserWorld();
+
+const sizes = [
+  [390, 844],
+  [780, 437],
+] as const;
+
+/** As long as the server takes one, with a word in it that cannot be broken at a space. */
+const maximal = (screen: string): string =>
+  `Why the nightly export on a ${screen} loses rows from ${'accounts_and_their_balances_'.repeat(3)}since June, whether it did before, `
+    .padEnd(200, 'and what to tell those who rely on it ')
+    .slice(0, 199) + '?';
+const texts = ['First', 'Second', 'Third', 'Fourth', 'Fifth'].map(
+  (nth) => `${nth}: when you are done with that, look into the log of last night and say what is in it.`,
+);
+
+for (const [width, height] of sizes) {
+  const screen = `${width} × ${height}`;
+  it(`leaves the title whole, the transcript its room and an open question its answers at ${screen}, whatever waits (D-63, D-64)`, async () => {
+    world.provider.script([
+      { stream: ['I shall look. ', { call: { name: 'shell', arguments: { command: 'wc -l export.csv' } } }] },
+      { stream: ['Then not.', { gate: 'never' }] },
+    ]);
+    const { page, title } = await world.workstream(maximal(screen));
+    expect(title).toHaveLength(200);
+    await page.setViewportSize({ width, height });
+    await say(page, 'Look into the export.');
+    await sees(question(page, 'shell'));
+    for (const text of texts) await say(page, text);
+    await sees(queue(page).getByText('5 messages wait until this turn ends.'));
+    await misses(page.getByRole('region', { name: 'Sending' }));
+    await picture(page, `small-${width}x${height}`);
+
+    // What was typed last left the focus in the field, and the question is what it is about.
+    expect(await share(page)).toBeGreaterThanOrEqual(40);
+    await button(page, 'Go to the question').click();
+    for (const name of ['Approve', 'Deny']) {
+      const answer = button(question(page, 'shell'), name);
+      await tabTo(page, answer);
+      expect(await isInSight(answer), `${name} is in sight`).toBe(true);
+    }
+    await transcript(page).focus();
+    for (const name of ['Approve', 'Deny']) {
+      const answer = button(question(page, 'shell'), name);
+      await answer.scrollIntoViewIfNeeded();
+      expect(await isInSight(answer), `${name} can be scrolled to`).toBe(true);
+    }
+    expect(await isInSight(message(page))).toBe(true);
+
+    // The title: as it stands, or opened with the keyboard where that has little room.
+    const heading = head(page).getByRole('heading', { name: title, exact: true });
+    const more = button(head(page), 'Whole title');
+    if ((await more.count()) > 0) {
+      await tabTo(page, more);
+      await page.keyboard.press('Enter');
+      await expect.poll(() => more.getAttribute('aria-expanded')).toBe('true');
+      await picture(page, `small-${width}x${height}-title`);
+    }
+    expect(await isCut(heading)).toBe(false);
+    expect(await isInSight(heading)).toBe(true);
+    expect(await share(page)).toBeGreaterThanOrEqual(40);
+
+    // What waits: behind one line, in reach of the keyboard, and still not at the transcript's cost.
+    const messages = button(queue(page), 'Messages');
+    await tabTo(page, messages);
+    await misses(page.getByRole('group', { name: 'What waits' }));
+    await page.keyboard.press('Enter');
+    await expect.poll(() => waits(page).allInnerTexts()).toEqual(texts);
+    await sees(page.getByRole('group', { name: 'What waits' }));
+    await picture(page, `small-${width}x${height}-queue`);
+    expect(await isInSight(message(page))).toBe(true);
+    const last = button(queue(page).getByRole('listitem').last(), 'Withdraw');
+    await tabTo(page, last);
+    expect(await isInSight(last)).toBe(true);
+    expect(await share(page)).toBeGreaterThanOrEqual(40);
+    expect(await scrollsSideways(page)).toBe(false);
+
+    await button(question(page, 'shell'), 'Deny').click();
+    await misses(question(page, 'shell'));
+    await expect.poll(() => hasFocus(message(page))).toBe(true);
+    await reads(answers(page).nth(1), 'Then not.');
+  });
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(out, { recursive: true });
+  await page.screenshot({ path: join(out, `${name}.png`) });
+}
+
+interface Seen {
+  /** How much of it is in sight, 0 to 1, after all that cuts it off. */
+  readonly part: number;
+  /** The height of that, pixels. */
+  readonly height: number;
+}
+
+const seen = (target: Locator): Promise<Seen> =>
+  target.evaluate(
+    (element) =>
+      new Promise<Seen>((resolve) => {
+        new IntersectionObserver(([mark], observer) => {
+          observer.disconnect();
+          resolve({ part: mark!.intersectionRatio, height: mark!.intersectionRect.height });
+        }).observe(element);
+      }),
+  );
+
+/** Edges lie between pixels. */
+const isInSight = async (target: Locator): Promise<boolean> => (await seen(target)).part > 0.98;
+
+/** How much of the screen's height the transcript has, in hundredths. */
+const share = async (page: Page): Promise<number> =>
+  Math.round(((await seen(transcript(page))).height / page.viewportSize()!.height) * 100);
+
+/** Whether it holds more than it shows. */
+const isCut = (target: Locator): Promise<boolean> =>
+  target.evaluate(
+    ({ scrollHeight, clientHeight, scrollWidth, clientWidth }) =>
+      scrollHeight > clientHeight + 1 || scrollWidth > clientWidth + 1,
+  );
+
+/** Whether the page, or what it is made of, scrolls sideways. */
+const scrollsSideways = (page: Page): Promise<boolean> =>
+  page.evaluate(() =>
+    [document.documentElement, document.querySelector('main')!].some(
+      ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+    ),
+  );
