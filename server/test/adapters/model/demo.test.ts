@@ -12,7 +12,14 @@ function begin(messages: readonly ModelMessage[], offered = tools) {
   const deltas: ModelDelta[] = [];
   const outcome = callDemo(
     { clock },
-    { workstreamId: 'w1', alias: 'demo', messages, tools: offered },
+    {
+      workstreamId: 'w1',
+      model: { alias: 'demo', temperature: null, effort: null },
+      lane: null,
+      givenUp: [],
+      messages,
+      tools: offered,
+    },
     controller.signal,
     (delta) => deltas.push(delta),
   );

@@ -9,16 +9,22 @@ import {
   faultFromError,
   retryAfterOf,
   type FaultKind,
+  type FaultScope,
 } from '../../../src/adapters/model/faults.ts';
-import { createOpenAiChat } from '../../../src/adapters/model/openai-chat.ts';
-import type { ModelFault } from '../../../src/ports/model.ts';
-import { createTestClock } from '../../support/clock.ts';
+import type { Fault } from '../../../src/adapters/model/caller.ts';
+import { remedies } from '../../../src/core/models/fault.ts';
 import type { Step } from '../../support/scripted-provider.ts';
-import { bytes, chunk, connect, question, sse } from './harness.ts';
+import { bindingFor, bytes, chunk, connect, createAsker, sse } from './harness.ts';
 
-const scope = { host: 'models.test:1', model: 'm1', secrets: ['hunter2hunter2'] };
+const scope: FaultScope = {
+  alias: 'm1',
+  host: 'models.test:1',
+  model: 'm1',
+  secrets: ['hunter2hunter2'],
+  source: 'ENVIRONMENT',
+};
 
-async function failing(step: Step): Promise<ModelFault> {
+async function failing(step: Step): Promise<Fault> {
   await using link = await connect();
   const { outcome } = await link.answer(step);
   if (outcome.type !== 'failed') throw new Error(`did not fail: ${JSON.stringify(outcome)}`);
@@ -26,26 +32,28 @@ async function failing(step: Step): Promise<ModelFault> {
 }
 
 describe('over HTTP', () => {
-  test.each<[number, FaultKind, boolean]>([
-    [400, 'BAD_REQUEST', false],
-    [401, 'AUTHENTICATION', false],
-    [402, 'OTHER', false],
-    [403, 'AUTHENTICATION', false],
-    [404, 'NOT_FOUND', false],
-    [408, 'TIMEOUT', true],
-    [409, 'OVERLOADED', true],
-    [413, 'BAD_REQUEST', false],
-    [422, 'BAD_REQUEST', false],
-    [425, 'OVERLOADED', true],
-    [429, 'RATE_LIMIT', true],
-    [500, 'OVERLOADED', true],
-    [503, 'OVERLOADED', true],
-    [504, 'TIMEOUT', true],
-  ])('HTTP %i is %s, retryable %s (D-37)', async (status, kind, retryable) => {
+  test.each<[number, FaultKind]>([
+    [400, 'BAD_REQUEST'],
+    [401, 'AUTHENTICATION'],
+    [402, 'QUOTA'],
+    [403, 'AUTHENTICATION'],
+    [404, 'NOT_FOUND'],
+    [408, 'TIMEOUT'],
+    [409, 'OVERLOADED'],
+    [413, 'BAD_REQUEST'],
+    [422, 'BAD_REQUEST'],
+    [425, 'OVERLOADED'],
+    [429, 'RATE_LIMIT'],
+    [500, 'OVERLOADED'],
+    [503, 'OVERLOADED'],
+    [504, 'TIMEOUT'],
+  ])('HTTP %i is %s, and worth another try only if D-37 says so', async (status, kind) => {
     const fault = await failing({ status, body: { error: { message: 'Because.', type: 'x' } } });
-    expect(fault).toMatchObject({ kind, retryable, retryAfterMs: null });
+    expect(fault).toMatchObject({ kind, accepted: false, retryAfterMs: null });
+    const again = [408, 409, 425, 429].includes(status) || status >= 500;
+    expect(remedies[fault.kind] === 'RETRY').toBe(again);
     expect(fault.message).toMatch(
-      new RegExp(`^Model "m1" at 127\\.0\\.0\\.1:\\d+ .+ \\(HTTP ${status}, Because\\); .+\\.$`),
+      new RegExp(`^Model "alias" \\(m1 at 127\\.0\\.0\\.1:\\d+\\) .+ \\(HTTP ${status}, Because\\); .+\\.$`),
     );
   });
 
@@ -62,7 +70,7 @@ describe('over HTTP', () => {
   test('a web page with a status is told by its status only', async () => {
     const page = '<!DOCTYPE html><html><body>nginx</body></html>';
     const fault = await failing({ status: 502, headers: { 'content-type': 'text/html' }, body: page });
-    expect(fault).toMatchObject({ kind: 'OVERLOADED', retryable: true });
+    expect(fault).toMatchObject({ kind: 'OVERLOADED' });
     expect(fault.message).toContain('(HTTP 502, a web page)');
   });
 
@@ -78,9 +86,10 @@ describe('over HTTP', () => {
   });
 
   test.each<[string, string, FaultKind, boolean]>([
-    ['a JSON error in a 200', JSON.stringify({ error: { message: 'no', code: 503 } }), 'OVERLOADED', true],
+    ['a JSON error in a 200', JSON.stringify({ error: { message: 'no', code: 503 } }), 'OVERLOADED', false],
+    ['a JSON error in a 200 that names nothing', JSON.stringify({ error: 'no' }), 'PROVIDER_ERROR', false],
     [
-      'an error object in mid-stream',
+      'an error object in mid-stream (A16)',
       sse([chunk({ content: 'a' }), { choices: [], error: { code: 502, message: 'gone' } }]),
       'OVERLOADED',
       true,
@@ -92,39 +101,59 @@ describe('over HTTP', () => {
       true,
     ],
     [
-      'a tool call its own server refused',
+      'an error event that names nothing',
+      `${sse([chunk({ content: 'a' })], '')}event: error\ndata: {"error":{"message":"no"}}\n\n`,
+      'PROVIDER_ERROR',
+      true,
+    ],
+    [
+      'a tool call its own server refused (A51)',
       'event: error\ndata: {"error":{"message":"no","code":"tool_use_failed","status_code":400}}\n\n',
       'MALFORMED',
       true,
     ],
-    ['a web page in a 200', '<html><body>Welcome</body></html>', 'MALFORMED', false],
+    ['a web page in a 200', '<html><body>Welcome</body></html>', 'WEB_PAGE', false],
     ['an event that is not JSON', 'data: {"choices":\n\ndata: [DONE]\n\n', 'MALFORMED', true],
-    ['a body that is something else', '["a"]', 'MALFORMED', true],
+    ['a body that is something else', '["a"]', 'MALFORMED', false],
     [
-      'the end of the stream without finish reason and [DONE]',
+      'the end of the stream without finish reason and [DONE] (A24)',
       sse([chunk({ content: 'half' })], ''),
       'MALFORMED',
       true,
     ],
     ['an answer of nothing', sse([chunk({ content: '' }), chunk({}, 'stop')]), 'EMPTY', true],
     ['an answer of white space', sse([chunk({ content: '\n' }), chunk({}, 'stop')]), 'EMPTY', true],
-    ['no byte at all', '', 'MALFORMED', true],
-    ['calls announced and none made', sse([chunk({ content: '' }), chunk({}, 'tool_calls')]), 'EMPTY', true],
+    [
+      'calls announced and none made (A15)',
+      sse([chunk({ content: '' }), chunk({}, 'tool_calls')]),
+      'EMPTY',
+      true,
+    ],
     [
       'a limit reached while thinking',
       sse([chunk({ reasoning_content: 'hm' }), chunk({}, 'length')]),
-      'EMPTY',
-      false,
+      'NO_ROOM',
+      true,
     ],
-    ['an answer its content filter blocked', sse([chunk({}, 'content_filter')]), 'OTHER', false],
-    ['a finish reason that is an error', sse([chunk({ content: 'a' }), chunk({}, 'error')]), 'OTHER', true],
-  ])('%s is a typed fault', async (_, raw, kind, retryable) => {
-    expect(await failing(bytes(raw))).toMatchObject({ kind, retryable });
+    [
+      'an answer its content filter blocked (A41)',
+      sse([chunk({}, 'content_filter')]),
+      'CONTENT_FILTER',
+      true,
+    ],
+    [
+      'a finish reason that is an error',
+      sse([chunk({ content: 'a' }), chunk({}, 'error')]),
+      'PROVIDER_ERROR',
+      true,
+    ],
+  ])('%s is a typed fault', async (_, raw, kind, accepted) => {
+    expect(await failing(bytes(raw))).toMatchObject({ kind, accepted });
   });
 
   test('a connection that breaks in mid-stream is a connection fault', async () => {
     const fault = await failing({ stream: ['half', { drop: true }] });
-    expect(fault).toMatchObject({ kind: 'CONNECTION', retryable: true });
+    expect(fault).toMatchObject({ kind: 'CONNECTION', accepted: true });
   });
 
   test('an endpoint that is not there is a connection fault that names it and the reason', async () => {
@@ -132,17 +161,15 @@ describe('over HTTP', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    const endpoint = parseEndpoint(`http://me:hunter2hunter2@127.0.0.1:${port}/v1`, undefined);
-    if (!endpoint) throw new Error('no endpoint');
-    const chat = createOpenAiChat({ clock: createTestClock() }, endpoint, 'm1');
-    const outcome = await chat.call(question, new AbortController().signal, () => undefined);
-    expect(outcome).toEqual({
+    const ask = createAsker(bindingFor(`http://me:hunter2hunter2@127.0.0.1:${port}/v1`, { alias: 'm1' }));
+    expect((await ask()).outcome).toEqual({
       type: 'failed',
       kind: 'CONNECTION',
+      alias: 'm1',
+      accepted: false,
       message:
         `Model "m1" at 127.0.0.1:${port} could not be reached or broke the connection (ECONNREFUSED); ` +
         'check that it is running and that OPENAI_BASE_URL is right.',
-      retryable: true,
       retryAfterMs: null,
     });
   });
@@ -154,10 +181,9 @@ test.each([
   'prompt is too long: 210000 tokens > 200000 maximum',
   'input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000',
   'The input token count (1200000) exceeds the maximum number of tokens allowed',
-])('a prompt too long is told from other refusals: %s', (message) => {
+])('a prompt too long is told from other refusals (A35): %s', (message) => {
   expect(faultFromDescription(scope, { error: { message } }, 400)).toMatchObject({
     kind: 'CONTEXT_OVERFLOW',
-    retryable: false,
   });
 });
 
@@ -175,7 +201,7 @@ test.each<[string, number, FaultKind]>([
 
 test('a spent quota is not worth another try', () => {
   const fault = faultFromDescription(scope, { error: { message: 'x', code: 'insufficient_quota' } }, 429);
-  expect(fault).toMatchObject({ kind: 'RATE_LIMIT', retryable: false });
+  expect(fault).toMatchObject({ kind: 'QUOTA' });
 });
 
 test('the code of the innermost cause is what a connection fault tells', () => {
@@ -185,11 +211,10 @@ test('the code of the innermost cause is what a connection fault tells', () => {
   });
   expect(faultFromError(scope, timeout, 0)).toMatchObject({
     kind: 'TIMEOUT',
-    retryable: true,
     message: expect.stringContaining('(UND_ERR_CONNECT_TIMEOUT)') as string,
   });
   const lost = new APIConnectionError({ message: 'x', cause: new TypeError('terminated') });
-  expect(faultFromError(scope, lost, 0)).toMatchObject({ kind: 'CONNECTION', retryable: true });
+  expect(faultFromError(scope, lost, 0)).toMatchObject({ kind: 'CONNECTION' });
 });
 
 test.each<[Record<string, string>, number | null]>([
@@ -200,9 +225,42 @@ test.each<[Record<string, string>, number | null]>([
   [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, 0],
   [{ 'retry-after': 'abc' }, null],
   [{ 'retry-after': '-5' }, null],
+  [{ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1m2.5s' }, 62_500],
+  [
+    {
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-requests': '20ms',
+      'x-ratelimit-remaining-tokens': '0',
+      'x-ratelimit-reset-tokens': '7',
+    },
+    7_000,
+  ],
+  [{ 'x-ratelimit-remaining-tokens': '12', 'x-ratelimit-reset-tokens': '1h' }, null],
+  [{ 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': 'soon' }, null],
   [{}, null],
 ])('Retry-After %j asks to wait %s ms', (headers, ms) => {
   expect(retryAfterOf(new Headers(headers), Date.parse('Wed, 21 Oct 2037 07:28:00 GMT'))).toBe(ms);
+});
+
+test.each<[number, string]>([
+  [61_000, 'try again in 2 minutes, or'],
+  [198_300_000, 'try again in 3 days, or'],
+  [36_000_000, 'try again in 10 hours, or'],
+])('a wait of %i ms, longer than anybody waits here, is told (A37)', (retryAfterMs, said) => {
+  expect(createFault('RATE_LIMIT', scope, { retryAfterMs }).message).toContain(said);
+});
+
+test('a sentence names the alias and the endpoint, and where its settings are', () => {
+  const { message } = createFault('AUTHENTICATION', { ...scope, alias: 'fast', source: 'FILE' });
+  expect(message).toBe(
+    'Model "fast" (m1 at models.test:1) refused the credentials; check its "key" in weir.config.json and what that key may use.',
+  );
+});
+
+test.each(Object.keys(remedies) as FaultKind[])('a fault of kind %s says what to do', (kind) => {
+  const { message } = createFault(kind, scope);
+  expect(message).toMatch(/^Model "m1" at models\.test:1 .+; .+\.$/);
+  expect(message).not.toContain('{');
 });
 
 test('no sentence holds a credential, whatever the endpoint sends back', () => {

@@ -5,7 +5,7 @@ import { usualTraits, type Binding, type Traits } from '../../../src/adapters/mo
 import { createCaller, type Asked, type Attempted } from '../../../src/adapters/model/caller.ts';
 import { parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import type { ModelDelta, ToolDefinition } from '../../../src/ports/model.ts';
+import type { ModelDelta, ModelRequest, ToolDefinition } from '../../../src/ports/model.ts';
 import { createTestClock } from '../../support/clock.ts';
 import { startScriptedProvider, type Step } from '../../support/scripted-provider.ts';
 
@@ -21,6 +21,17 @@ export const question: Asked = {
   temperature: null,
   effort: null,
 };
+
+/** The same question for an alias, as the turn loop puts it. */
+export const askedOf = (alias: string, more: Partial<ModelRequest> = {}): ModelRequest => ({
+  workstreamId: 'w1',
+  model: { alias, temperature: null, effort: null },
+  lane: null,
+  givenUp: [],
+  messages: question.messages,
+  tools: question.tools,
+  ...more,
+});
 
 /** A binding of alias `alias` and model `m1` whose traits are the usual ones but for these. */
 export function bindingFor(

@@ -1,37 +1,40 @@
 import { expect, test } from 'vitest';
 import { findLocalEndpoint } from '../../../src/adapters/model/discover.ts';
-import { createModel, type ModelConfig } from '../../../src/adapters/model/index.ts';
+import { createModels, type ModelConfig } from '../../../src/adapters/model/index.ts';
+import type { ModelModel } from 'schema/model';
 import type { Log } from '../../../src/ports/log.ts';
 import { createTestClock } from '../../support/clock.ts';
 import { startScriptedProvider } from '../../support/scripted-provider.ts';
-import { question } from './harness.ts';
+import { askedOf } from './harness.ts';
 
-function build(config: ModelConfig, discovered?: Parameters<typeof createModel>[0]['discovered']) {
+function build(config: ModelConfig, discovered?: Parameters<typeof createModels>[0]['discovered']) {
   const lines: string[] = [];
   const write = (fields: object, message: string): void => void lines.push(JSON.stringify([fields, message]));
   const log: Log = { info: write, warn: write, error: write };
-  const model = createModel({ clock: createTestClock(), log, config, ...(discovered && { discovered }) });
-  const call = (alias: string) =>
-    model.call({ ...question, alias }, new AbortController().signal, () => undefined);
+  const model = createModels({ clock: createTestClock(), log, config, ...(discovered && { discovered }) });
+  const call = (alias: string) => model.call(askedOf(alias), new AbortController().signal, () => undefined);
   return { model, call, lines };
 }
 
 const found = { name: 'Ollama', baseUrl: 'http://127.0.0.1:11434/v1', model: 'qwen', models: ['qwen'] };
 const demo = { alias: 'demo', description: 'demo, not a language model', demo: true };
+/** What is shown of a model besides what it can do. */
+const named = (models: readonly ModelModel[]) =>
+  models.map(({ alias, description, demo, isDefault }) => ({ alias, description, demo, isDefault }));
 
 test('with nothing configured and nothing found the demo is the default, and says what it is', () => {
-  expect(build({}).model.list()).toEqual([{ ...demo, isDefault: true }]);
+  expect(named(build({}).model.list())).toEqual([{ ...demo, isDefault: true }]);
   // A name alone does not say where.
   expect(build({ model: 'm' }).model.list()).toHaveLength(1);
 });
 
 test('a discovered endpoint comes before the demo, and a configured one before a discovered one', () => {
-  expect(build({}, found).model.list()).toEqual([
+  expect(named(build({}, found).model.list())).toEqual([
     { alias: 'qwen', description: 'qwen at 127.0.0.1:11434', demo: false, isDefault: true },
     { ...demo, isDefault: false },
   ]);
   const configured = build({ baseUrl: 'https://me:secret@models.test/v1', model: 'm1' }, found);
-  expect(configured.model.list()).toEqual([
+  expect(named(configured.model.list())).toEqual([
     { alias: 'm1', description: 'm1 at models.test', demo: false, isDefault: true },
     { ...demo, isDefault: false },
   ]);
@@ -53,9 +56,11 @@ test('an unknown alias is a fault that names those there are', async () => {
   expect(await call('gone')).toEqual({
     type: 'failed',
     kind: 'NOT_FOUND',
+    alias: 'gone',
+    accepted: false,
+    othersLeft: false,
     message:
-      'The model "gone" of this workstream is not set up on this server any more: set WEIR_MODEL back to it, or start a new workstream with "qwen" or "demo".',
-    retryable: false,
+      'The model "gone" of this workstream is not set up on this server any more: choose another one for it ("qwen", "demo"), or set it up again.',
     retryAfterMs: null,
   });
 });
@@ -72,10 +77,9 @@ test('a failure is logged with the workstream, the endpoint, the status and the 
       {
         workstream: 'w1',
         alias: 'm1',
-        host: `127.0.0.1:${provider.port}`,
         kind: 'AUTHENTICATION',
         status: 401,
-        retryable: false,
+        accepted: false,
         retryAfterMs: null,
         sentence: `Model "m1" at 127.0.0.1:${provider.port} refused the credentials (HTTP 401, bad key [hidden]); check OPENAI_API_KEY and what that key may use.`,
       },
