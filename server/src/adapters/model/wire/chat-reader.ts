@@ -17,7 +17,7 @@ export function createChatReader(): ChunkReader {
   function readReasoning(delta: Json): Chunk[] {
     // The same thought may come under both names in one event; what is no text is not for people.
     const field = reasoningFields.find((name) => textOf(delta[name]) !== '');
-    if (field === undefined) return [];
+    if (field === undefined) return readDetails(delta['reasoning_details']);
     const chunks: Chunk[] = [{ type: 'reasoning', text: textOf(delta[field]) }];
     if (!fieldIsKnown) chunks.unshift({ type: 'native', part: { field } satisfies ChatNative });
     fieldIsKnown = true;
@@ -65,6 +65,14 @@ export function createChatReader(): ChunkReader {
       isRecord(body) && Array.isArray(body['choices']) ? [...read(body), { type: 'end' }] : null,
     doneIsEnough: true,
   };
+}
+
+/** Thoughts in parts, which some gateways send alone; what is encrypted is not for people. */
+function readDetails(details: unknown): Chunk[] {
+  const text = listOf(details)
+    .map((part) => (isRecord(part) ? textOf(part['text']) || textOf(part['summary']) : ''))
+    .join('');
+  return text === '' ? [] : [{ type: 'reasoning', text }];
 }
 
 /** Text, or a list of parts of which some are thoughts. */

@@ -49,8 +49,8 @@ export interface Lesson {
 const unsupported =
   /unsupported|not supported|(does|do)(n't| not) support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|forbidden|deprecated/i;
 
-/** Of an answer that would have room, this part is left free: providers count prompts a little differently each time. */
-const margin = (window: number): number => Math.max(16, Math.ceil(window / 100));
+/** Of the room that is left, this is left free: providers count prompts a little differently each time. */
+const margin = (room: number): number => Math.max(16, Math.ceil(room / 8));
 /** An answer of fewer tokens is none. */
 const minOutput = 64;
 
@@ -147,8 +147,8 @@ function roomIn(said: string): number | null {
   for (const way of overfull) {
     const groups = way.exec(plain)?.groups;
     if (!groups) continue;
-    const window = Number(groups['window']);
-    return window - Number(groups['prompt']) - margin(window);
+    const room = Number(groups['window']) - Number(groups['prompt']);
+    return room - margin(room);
   }
   return null;
 }
