@@ -188,6 +188,22 @@ test.each<[string, readonly (readonly unknown[])[], readonly (readonly string[])
   expect(assemble(chunks)).toEqual(calls);
 });
 
+test('what comes beside a call, with it or in a piece of its own, stays with it', () => {
+  const assembly = createToolCallAssembly(tools);
+  assembly.add(readCallPieces([{ index: 0, id: 'a', ...f('list', '{}'), extra_content: { signature: 1 } }]));
+  assembly.add(readCallPieces([{ index: 1, id: 'b', ...f('shell', '{}') }]));
+  assembly.add(
+    readCallPieces([
+      { index: 1, extra_content: { signature: 2 } },
+      { index: 2, extra_content: 3 },
+    ]),
+  );
+  expect(assembly.finish()).toEqual([
+    { providerId: 'a', name: 'list', arguments: '{}', extra: { signature: 1 } },
+    { providerId: 'b', name: 'shell', arguments: '{}', extra: { signature: 2 } },
+  ]);
+});
+
 /** The one call that comes out of very many pieces, which takes for ever when each piece looks back at all before. */
 function assembleMany(piece: (i: number) => unknown) {
   const assembly = createToolCallAssembly(tools);
