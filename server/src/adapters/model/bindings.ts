@@ -15,6 +15,8 @@ export interface Bindings {
 
 export interface BindingSource {
   current(): Bindings;
+  /** Calls back after each change. */
+  onChange(callback: () => void): void;
   /** Tokens the endpoint says it can read at once; null: it does not say, or was not asked yet. */
   windowOf(binding: Binding): number | null;
 }
@@ -25,5 +27,6 @@ export const fixedBindings = (
   byDefault: string | null = all[0]?.alias ?? null,
 ): BindingSource => ({
   current: () => ({ all, default: byDefault, problems: new Map() }),
+  onChange: () => undefined,
   windowOf: () => null,
 });

@@ -49,7 +49,11 @@ export function createModels(deps: {
   const windows = createWindows({ clock });
   const file = deps.file ? watchModelFile({ clock, log, others, ...deps.file }) : null;
   const current = file ? () => file.current() : fixedBindings(others).current;
-  const source: BindingSource = { current, windowOf: (binding) => windows.of(binding) };
+  const source: BindingSource = {
+    current,
+    onChange: (callback) => file?.onChange(callback),
+    windowOf: (binding) => windows.of(binding),
+  };
   const learn = (): void => void windows.learn(current().all);
   learn();
   file?.onChange(learn);

@@ -30,25 +30,23 @@ export function createPlane(deps: PlaneDeps): Model {
   const health: Health = createHealth();
   const gates = new Map<string, Gate>();
   const callers = new WeakMap<Binding, Caller>();
-  /** Aliases that were known and are not any more, with what they were known for. */
-  const gone = new Map<string, Binding>();
+  /** What each alias stood for when it was last known. */
+  const known = new Map<string, Binding>();
 
   const bindingOf = (alias: string): Binding | undefined =>
     bindings.current().all.find((binding) => binding.alias === alias);
 
   function callerOf(binding: Binding): Caller {
-    const known = callers.get(binding);
-    if (known) return known;
+    const there = callers.get(binding);
+    if (there) return there;
     const made = createCaller({ clock }, binding);
     callers.set(binding, made);
     return made;
   }
 
-  /** As wide as the settings of this moment say. */
   function gateOf({ alias, concurrency }: Binding): Gate {
-    const known = gates.get(alias);
-    known?.resize(concurrency);
-    if (known) return known;
+    const there = gates.get(alias);
+    if (there) return there;
     const made = createGate(concurrency);
     gates.set(alias, made);
     return made;
@@ -56,7 +54,7 @@ export function createPlane(deps: PlaneDeps): Model {
 
   /** Whom to ask, in order: the model itself, then its fallbacks, and of these the ones that rest last. */
   function lanesOf({ model, givenUp }: ModelRequest): readonly string[] {
-    const asked = bindingOf(model.alias) ?? gone.get(model.alias);
+    const asked = bindingOf(model.alias) ?? known.get(model.alias);
     const lanes = [...new Set([model.alias, ...(asked?.fallbacks ?? [])])].filter(
       (a) => !givenUp.includes(a),
     );
@@ -127,9 +125,23 @@ export function createPlane(deps: PlaneDeps): Model {
     ];
   }
 
+  /**
+   * Gates become as wide as the settings say, and what is known of aliases that leave them is kept, for the workstreams
+   * that are still set to them.
+   */
+  function takeOver(): void {
+    const now = bindings.current().all;
+    for (const binding of now) {
+      known.set(binding.alias, binding);
+      gates.get(binding.alias)?.resize(binding.concurrency);
+    }
+    health.keep(new Set(now.map(({ endpoint }) => endpoint.baseUrl)));
+  }
+
+  takeOver();
+  bindings.onChange(takeOver);
   return {
     async call(request, signal, onEvent) {
-      remember();
       const lanes = lanesOf(request);
       const lane = request.lane ?? lanes[0] ?? request.model.alias;
       if (request.lane === null && lane !== request.model.alias)
@@ -147,13 +159,6 @@ export function createPlane(deps: PlaneDeps): Model {
     },
     list,
   };
-
-  /** Keeps what is known of aliases that leave the settings, for the workstreams that are still set to them. */
-  function remember(): void {
-    const now = bindings.current().all;
-    for (const binding of now) gone.set(binding.alias, binding);
-    health.keep(new Set(now.map(({ endpoint }) => endpoint.baseUrl)));
-  }
 }
 
 const infoOf = (binding: Binding) => ({

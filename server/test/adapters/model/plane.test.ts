@@ -1,0 +1,225 @@
+/** Owns: which model is asked, when it is its turn, and what is known afterwards (D-36, D-37), over real HTTP. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Binding } from '../../../src/adapters/model/binding.ts';
+import type { BindingSource } from '../../../src/adapters/model/bindings.ts';
+import { createPlane } from '../../../src/adapters/model/plane.ts';
+import type { Model, ModelEvent, ModelOutcome, ModelRequest } from '../../../src/ports/model.ts';
+import { createTestClock, type TestClock } from '../../support/clock.ts';
+import { startScriptedProvider, type ScriptedProvider, type Step } from '../../support/scripted-provider.ts';
+import { askedOf, bindingFor, type BindingParts } from './harness.ts';
+
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+let providers: ScriptedProvider[];
+let clock: TestClock;
+let all: Binding[];
+let source: BindingSource;
+let plane: Model;
+let changed: () => void;
+
+beforeEach(() => {
+  providers = [];
+  clock = createTestClock();
+  all = [];
+  source = {
+    current: () => ({ all, default: all[0]?.alias ?? null, problems: new Map() }),
+    onChange: (callback) => void (changed = callback),
+    windowOf: () => null,
+  };
+  plane = createPlane({ clock, log, bindings: source });
+});
+afterEach(() => Promise.all(providers.map((provider) => provider.close())));
+
+/** An alias of an endpoint of its own. */
+async function set(alias: string, more: BindingParts = {}): Promise<ScriptedProvider> {
+  const provider = await startScriptedProvider();
+  providers.push(provider);
+  change([
+    ...all.filter((b) => b.alias !== alias),
+    bindingFor(provider.url, { alias, model: `model-${alias}`, ...more }),
+  ]);
+  return provider;
+}
+
+function change(next: Binding[]): void {
+  all = next;
+  changed();
+}
+
+interface Asked {
+  readonly events: ModelEvent[];
+  readonly outcome: Promise<ModelOutcome>;
+  readonly stop: () => void;
+}
+
+function ask(alias: string, more: Partial<ModelRequest> = {}): Asked {
+  const events: ModelEvent[] = [];
+  const controller = new AbortController();
+  const outcome = plane.call(askedOf(alias, more), controller.signal, (event) => events.push(event));
+  return { events, outcome, stop: () => controller.abort() };
+}
+
+const notices = ({ events }: Asked) => events.flatMap((e) => (e.type === 'notice' ? [e] : []));
+const infoOf = (alias: string) => plane.list().find((model) => model.alias === alias)!;
+const down: Step = { status: 503, body: { error: { message: 'down' } } };
+const failTimes = async (alias: string, provider: ScriptedProvider, times: number): Promise<void> => {
+  provider.script(Array.from({ length: times }, () => down));
+  for (let n = 0; n < times; n += 1) await ask(alias, { lane: alias }).outcome;
+};
+
+describe('A model', () => {
+  it('answers under its alias, with what it is set to and what the workstream asks for', async () => {
+    const provider = await set('a', {
+      temperature: 0.1,
+      effort: 'LOW',
+      traits: { efforts: ['LOW', 'HIGH'] },
+    });
+    provider.script([{ stream: ['one'] }, { stream: ['two'] }]);
+    expect(await ask('a').outcome).toMatchObject({ type: 'answered', text: 'one', alias: 'a' });
+    await ask('a', { model: { alias: 'a', temperature: 0, effort: 'MEDIUM' } }).outcome;
+    expect(provider.requests).toMatchObject([
+      { model: 'model-a', temperature: 0.1, reasoning_effort: 'low' },
+      { model: 'model-a', temperature: 0, reasoning_effort: 'high' },
+    ]);
+    provider.assertDone();
+  });
+
+  it('that takes one call at a time lets the next one wait, says so, and asks in order (D-36)', async () => {
+    const provider = await set('a', { concurrency: 1 });
+    provider.script([{ stream: [{ gate: 'one' }, 'one'] }, { stream: ['two'] }, { stream: ['three'] }]);
+    const [one, two, three] = [ask('a'), ask('a'), ask('a')] as const;
+    await provider.waitForGate('one');
+    expect(notices(one)).toEqual([]);
+    expect(notices(two)).toMatchObject([
+      {
+        code: 'MODEL_WAITING',
+        message: 'Waiting for a slot: "a" takes one call at a time, and this one is next.',
+      },
+    ]);
+    expect(notices(three)).toMatchObject([
+      { message: expect.stringContaining('1 more is before') as string },
+    ]);
+    expect(infoOf('a')).toMatchObject({ inUse: 1, waiting: 2, concurrency: 1 });
+    expect(provider.requests).toHaveLength(1);
+    provider.release('one');
+    const texts = await Promise.all([one.outcome, two.outcome, three.outcome]);
+    expect(texts).toMatchObject([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
+    expect(infoOf('a')).toMatchObject({ inUse: 0, waiting: 0 });
+  });
+
+  it('that is waited for is never asked when the turn is stopped meanwhile', async () => {
+    const provider = await set('a', { concurrency: 1 });
+    provider.script([{ stream: [{ gate: 'one' }, 'one'] }]);
+    const one = ask('a');
+    const two = ask('a');
+    await provider.waitForGate('one');
+    two.stop();
+    expect(await two.outcome).toEqual({ type: 'aborted' });
+    provider.release('one');
+    await one.outcome;
+    expect(provider.requests).toHaveLength(1);
+    provider.assertDone();
+  });
+
+  it('lets its slot go when it fails, so that nobody holds one while waiting to try again', async () => {
+    const provider = await set('a', { concurrency: 1 });
+    provider.script([down, { stream: ['two'] }]);
+    const one = ask('a');
+    const two = ask('a');
+    expect(await one.outcome).toMatchObject({ type: 'failed', kind: 'OVERLOADED' });
+    expect(await two.outcome).toMatchObject({ text: 'two' });
+  });
+
+  it('takes more calls at once as soon as its settings say so, under the endpoint they name by then', async () => {
+    const before = await set('a', { concurrency: 1 });
+    before.script([{ stream: [{ gate: 'one' }, 'one'] }]);
+    const one = ask('a');
+    const waits = ask('a');
+    await before.waitForGate('one');
+    const after = await set('a', { concurrency: 2 });
+    after.script([{ stream: ['new'] }]);
+    expect(await waits.outcome).toMatchObject({ text: 'new' });
+    before.release('one');
+    // A call that has begun keeps what it began with.
+    expect(await one.outcome).toMatchObject({ text: 'one' });
+  });
+
+  it('that is not set up any more leaves its place to the fallbacks it had, and says what to do', async () => {
+    await set('a', { fallbacks: ['b'] });
+    const b = await set('b');
+    change(all.filter((binding) => binding.alias === 'b'));
+    expect(await ask('a').outcome).toMatchObject({
+      kind: 'NOT_FOUND',
+      othersLeft: true,
+      message: expect.stringContaining('choose another one for it ("b", "demo")') as string,
+    });
+    b.script([{ stream: ['b'] }]);
+    expect(await ask('a', { givenUp: ['a'] }).outcome).toMatchObject({ text: 'b', alias: 'b' });
+  });
+});
+
+describe('A fallback', () => {
+  it('is asked when the model before it was given up, and that is said (D-37)', async () => {
+    await set('a', { fallbacks: ['b', 'c'] });
+    const b = await set('b');
+    await set('c');
+    b.script([down]);
+    const asked = ask('a', { givenUp: ['a'] });
+    expect(await asked.outcome).toMatchObject({ alias: 'b', othersLeft: true });
+    expect(notices(asked)).toMatchObject([
+      { code: 'MODEL_FALLBACK', message: '"b" is asked in place of "a".' },
+    ]);
+    const [, , c] = providers;
+    c!.script([down]);
+    expect(await ask('a', { givenUp: ['a', 'b'] }).outcome).toMatchObject({ alias: 'c', othersLeft: false });
+  });
+
+  it('is spoken to as its own settings say, with the temperature of the workstream', async () => {
+    await set('a', { fallbacks: ['b'] });
+    const b = await set('b', { maxOutput: 7, traits: { outputField: 'max_tokens' } });
+    b.script([{ stream: ['b'] }]);
+    await ask('a', { givenUp: ['a'], model: { alias: 'a', temperature: 1, effort: null } }).outcome;
+    expect(b.requests).toMatchObject([{ model: 'model-b', max_tokens: 7, temperature: 1 }]);
+  });
+});
+
+describe('An endpoint that fails five times in a row', () => {
+  it('is asked last, gets another chance after a minute, and is well again when that is taken (D-37)', async () => {
+    const a = await set('a', { fallbacks: ['b'] });
+    const b = await set('b');
+    await failTimes('a', a, 5);
+    expect(infoOf('a')).toMatchObject({
+      health: 'DEGRADED',
+      problem: expect.stringContaining('5 calls in a row failed') as string,
+    });
+    b.script([{ stream: ['b'] }]);
+    expect(await ask('a').outcome).toMatchObject({ alias: 'b' });
+    // It is left when the other one is given up.
+    a.script([down, { stream: ['a'] }]);
+    expect(await ask('a', { givenUp: ['b'] }).outcome).toMatchObject({ alias: 'a', kind: 'OVERLOADED' });
+    await clock.advance(60_000);
+    expect(await ask('a').outcome).toMatchObject({ alias: 'a', text: 'a' });
+    expect(infoOf('a')).toMatchObject({ health: 'HEALTHY', problem: null });
+  });
+
+  it('is asked nevertheless when there is no other', async () => {
+    const a = await set('a');
+    await failTimes('a', a, 6);
+    a.script([{ stream: ['a'] }]);
+    expect(await ask('a').outcome).toMatchObject({ text: 'a' });
+  });
+
+  it('is one for all aliases that lead to it', async () => {
+    const a = await set('a');
+    change([...all, { ...all[0]!, alias: 'twin' }]);
+    await failTimes('a', a, 5);
+    expect(infoOf('twin').health).toBe('DEGRADED');
+  });
+
+  it('does not count an answer that broke off: it had been accepted', async () => {
+    const a = await set('a');
+    a.script(Array.from({ length: 5 }, () => ({ stream: ['half', { drop: true as const }] })));
+    for (let n = 0; n < 5; n += 1) expect(await ask('a').outcome).toMatchObject({ accepted: true });
+    expect(infoOf('a').health).toBe('HEALTHY');
+  });
+});
