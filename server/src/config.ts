@@ -188,7 +188,9 @@ function modelFileProblems(
   const models = readModelFile({ path, env, readText: (file) => readFileSync(file, 'utf8') });
   if (!models)
     return named ? ['WEIR_CONFIG names a file that does not exist; make it first, or name another.'] : [];
-  return models.type === 'faulty' ? models.problems.map((problem) => `${path}: ${problem}`) : [];
+  // Its name is not repeated: it may have been meant for another variable.
+  const which = named ? 'The file that WEIR_CONFIG names' : 'weir.config.json';
+  return models.type === 'faulty' ? models.problems.map((problem) => `${which}: ${problem}`) : [];
 }
 
 type Given = { readonly [S in Setting]?: z.output<(typeof settings)[S][0]> };

@@ -8,6 +8,8 @@ let folder: string;
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'weir-config-')));
   writeFileSync(join(folder, 'file'), '');
+  writeFileSync(join(folder, 'models.json'), '{"models":{}}');
+  writeFileSync(join(folder, 'faulty.json'), '{"models":{"a":{"model":"m"},"b":1}}');
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -31,6 +33,7 @@ const names = [
   'OPENAI_API_KEY',
   'OPENAI_BASE_URL',
   'WEIR_MODEL',
+  'WEIR_CONFIG',
   'WEIR_NODE',
   'WEIR_MAX_LOADED',
   'WEIR_IDLE_UNLOAD_MINUTES',
@@ -54,6 +57,7 @@ describe('The configuration', () => {
       node: null,
       logLevel: 'info',
       dev: false,
+      modelFile: join(folder, 'weir.config.json'),
       model: { apiKey: undefined, baseUrl: undefined, model: undefined },
     });
   });
@@ -70,6 +74,7 @@ describe('The configuration', () => {
         OPENAI_API_KEY: 'sk-1',
         OPENAI_BASE_URL: 'http://127.0.0.1:11434/v1',
         WEIR_MODEL: 'qwen3:8b',
+        WEIR_CONFIG: 'models.json',
         WEIR_NODE: 'node-1',
         WEIR_MAX_LOADED: '20',
         WEIR_IDLE_UNLOAD_MINUTES: '5',
@@ -90,6 +95,7 @@ describe('The configuration', () => {
       node: 'node-1',
       logLevel: 'debug',
       dev: true,
+      modelFile: join(folder, 'models.json'),
       model: { apiKey: 'sk-1', baseUrl: 'http://127.0.0.1:11434/v1', model: 'qwen3:8b' },
     });
   });
@@ -122,6 +128,17 @@ describe('The configuration', () => {
       'WEIR_WORKSPACES',
     ]);
     for (const line of found) expect(line).toMatch(/^[^\n]+\.$/);
+  });
+
+  it('lists the faults of the file of models among them, and wants one that is named to be there', () => {
+    expect(problems({ WEIR_CONFIG: 'faulty.json', PORT: 'x' })).toEqual([
+      'PORT is not a port from 0 to 65535.',
+      expect.stringMatching(/^The file that WEIR_CONFIG names: models\.a\.endpoint .+\.$/) as string,
+      expect.stringMatching(/^The file that WEIR_CONFIG names: models\.b .+\.$/) as string,
+    ]);
+    expect(problems({ WEIR_CONFIG: 'missing.json' })).toEqual([
+      'WEIR_CONFIG names a file that does not exist; make it first, or name another.',
+    ]);
   });
 
   it('takes an empty variable for one that is not set, as compose files leave them behind', () => {

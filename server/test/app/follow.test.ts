@@ -365,7 +365,10 @@ describe('The open texts', () => {
       call.text('more ');
       await world.clock.advance(frameMs);
     }
-    call.fail({ kind: 'OVERLOADED' });
+    call.fail({ kind: 'MALFORMED', accepted: true });
+    await until(() => world.registry.peek(id)!.state().attempt?.phase === 'backoff');
+    await world.clock.advance(1_000);
+    (await until(() => world.model.calls[1])).answer({ text: 'another' });
     await until(() => overlayOf().message === null);
     slow.resume();
     await slow.item('StreamReset');

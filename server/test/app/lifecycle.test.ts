@@ -312,6 +312,7 @@ describe('A fork', () => {
       workstreamId: id,
       title,
       approvalMode: null,
+      model: null,
     });
     await settled();
     expect((await forked(await fork()))[1]).toMatchObject({
