@@ -142,7 +142,7 @@ describe.concurrent('a provider that', () => {
         body: page,
       })),
     );
-    expect(outcome).toMatchObject({ type: 'FAILED', reason: 'MODEL_MALFORMED' });
+    expect(outcome).toMatchObject({ type: 'FAILED', reason: 'MODEL_WEB_PAGE' });
     expect(outcome.message).toMatch(/OPENAI_BASE_URL/);
     expect(outcome.message).not.toMatch(/<html/);
   });
