@@ -14,6 +14,9 @@ import { entryOf, overlayOf, persistenceOf, projectionOf } from './wire.ts';
 
 export interface Notice {
   readonly level: 'INFO' | 'WARNING';
+  /** A word for programs, such as MODEL_WAITING. */
+  readonly code: string;
+  /** One sentence for a person. */
   readonly message: string;
 }
 
@@ -27,8 +30,11 @@ export interface Known {
   readonly cursor: string;
   /** Why no command is taken until an operator has looked (D-71); null when that is not so. */
   readonly quarantine: string | null;
-  /** What the server last said to whoever looks; gone with the next sign of life. */
-  readonly notice: Notice | null;
+  /**
+   * What the server says to whoever looks about what is waited for, oldest first; empty once it has come. The newest
+   * takes the place of the one before, but for what tells who is asked instead, which holds while that is waited for.
+   */
+  readonly notices: readonly Notice[];
 }
 
 export interface Followed {
@@ -70,7 +76,7 @@ export function knownOf(wire: WireWorkstream): Known {
     olderCursor: olderCursorOf(pageInfo),
     cursor: wire.feedCursor,
     quarantine: wire.lastError?.reason === 'QUARANTINED' ? wire.lastError.message : null,
-    notice: null,
+    notices: [],
   };
 }
 
@@ -90,13 +96,19 @@ export function knownAfter(known: Known, item: FeedItem, cursor: string | null):
     case 'entry':
       return withEntry(next, change.entry);
     case 'dropped':
-      return settled({ ...next, entries: known.entries.filter((e) => e.revision <= change.from) });
+      return settled({
+        ...next,
+        entries: known.entries.filter((e) => e.revision <= change.from),
+        notices: [],
+      });
     case 'marks':
       return item.type === 'Synchronized' ? settled(next) : [next, goOn];
     case 'overlay':
-      return [{ ...next, notice: null }, goOn];
-    case 'notice':
-      return [{ ...next, notice: { level: change.level, message: change.message } }, goOn];
+      return [{ ...next, notices: [] }, goOn];
+    case 'notice': {
+      const { level, code, message } = change;
+      return [{ ...next, notices: noticesAfter(known.notices, { level, code, message }) }, goOn];
+    }
     case 'resubscribe':
       // The item's cursor lies beyond what was lost.
       return [{ ...next, cursor: known.cursor }, { type: 'resubscribe' }];
@@ -111,9 +123,28 @@ function withEntry(known: Known, entry: Entry): readonly [Known, Next] {
   const last = known.entries.at(-1);
   const follows = (last?.revision ?? entry.revision - 1) === entry.revision - 1;
   return follows
-    ? [{ ...known, entries: [...known.entries, entry], notice: null }, goOn]
+    ? [
+        {
+          ...known,
+          entries: [...known.entries, entry],
+          notices: isAside(entry) ? known.notices : [],
+        },
+        goOn,
+      ]
     : [known, { type: 'snapshot' }];
 }
+
+/** What people do while something is waited for: it is still waited for. */
+const isAside = ({ kind }: Entry): boolean => kind === 'QUEUE' || kind === 'CONFIGURATION';
+
+const tellsWhoIsAsked = ({ code }: Notice): boolean => code === 'MODEL_FALLBACK';
+
+const noticesAfter = (notices: readonly Notice[], newest: Notice): readonly Notice[] => [
+  ...notices.filter(
+    (notice) => tellsWhoIsAsked(notice) && !(tellsWhoIsAsked(newest) && notice.level === newest.level),
+  ),
+  newest,
+];
 
 /** The transcript must end where the view does; a snapshot that was torn apart by a restart is taken anew. */
 function settled(known: Known): readonly [Known, Next] {

@@ -151,5 +151,5 @@ export { exchangeCode, type Exchange } from './session.ts';
 export type { Settled, Settlement, SettleOptions } from './settle.ts';
 export type { States } from './states.ts';
 export { rowsOf, type Row, type Window, type Windowed, type WindowReader } from './window.ts';
-export type { WorkstreamSummary } from './wire.ts';
+export type { Model, WorkstreamSummary } from './wire.ts';
 export type { ResultOf } from 'gql.tada';

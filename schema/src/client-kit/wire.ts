@@ -19,6 +19,7 @@ import type {
 } from '../projection/index.ts';
 import type { feedItemFields } from './fragments/feed.ts';
 import type { entryFields } from './fragments/journal.ts';
+import type { modelFields } from './fragments/model.ts';
 import type { projectionFields, snapshotFields, summaryFields } from './fragments/workstream.ts';
 
 export type WireEntry = ResultOf<typeof entryFields>;
@@ -27,6 +28,8 @@ export type WireProjection = ResultOf<typeof projectionFields>;
 export type WireSnapshot = ResultOf<typeof snapshotFields>;
 /** A row of the list of workstreams. */
 export type WorkstreamSummary = ResultOf<typeof summaryFields>;
+/** A model that can serve workstreams, and how it is doing. */
+export type Model = ResultOf<typeof modelFields>;
 
 type WirePersistence = WireSnapshot['persistence'];
 

@@ -31,7 +31,12 @@ export type ViewChange =
   /** Drop transcript entries above `from`. */
   | { readonly type: 'dropped'; readonly from: number }
   | { readonly type: 'overlay' }
-  | { readonly type: 'notice'; readonly level: 'INFO' | 'WARNING'; readonly message: string }
+  | {
+      readonly type: 'notice';
+      readonly level: 'INFO' | 'WARNING';
+      readonly code: string;
+      readonly message: string;
+    }
   /** A gap or a lost chunk: subscribe again from the last applied revision. */
   | { readonly type: 'resubscribe' }
   /** The server cannot continue from here: fetch the snapshot again. */
@@ -107,7 +112,7 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
       return [{ ...view, overlay: { ...view.overlay, tools } }, { type: 'overlay' }];
     }
     case 'Notice':
-      return [view, { type: 'notice', level: item.level, message: item.message }];
+      return [view, { type: 'notice', level: item.level, code: item.code, message: item.message }];
     case 'PersistenceChanged':
       return [{ ...view, persistence: item.persistence }, { type: 'marks' }];
     case 'Synchronized':

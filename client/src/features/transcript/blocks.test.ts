@@ -169,20 +169,42 @@ it('says what a change of the configuration changed, and nothing when what it wa
   };
   const changed = (more: object) =>
     ({ kind: 'CONFIGURATION', configuration: { ...configuration, ...more } }) as EntryBody;
+  const other = { approvalMode: 'TRUST_ALL', title: 'Other', titleSource: 'PERSON' };
   const texts = show([
     changed({}),
     changed({ approvalMode: 'TRUST_ALL' }),
     changed({ approvalMode: 'TRUST_ALL', titleSource: 'PERSON' }),
     changed({ approvalMode: 'TRUST_ALL', title: 'Found', titleSource: 'GENERATED' }),
-    changed({ approvalMode: 'TRUST_ALL', title: 'Other', titleSource: 'PERSON' }),
-    changed({ approvalMode: 'TRUST_ALL', title: 'Other', titleSource: 'PERSON', model: 'main' }),
+    changed(other),
+    changed({ ...other, model: 'main' }),
+    changed({ ...other, model: 'main', temperature: 0 }),
+    changed({ ...other, model: 'main' }),
+    changed({ ...other, model: 'fast', temperature: 0.5, effort: 'LOW' }),
   ]).map((b) => b.type === 'mark' && [b.text, b.by?.name]);
   expect(texts).toEqual([
     ['Now “Trust everything”', 'Ann'],
     ['Named “Found”', undefined],
     ['Renamed to “Other”', undefined],
     ['Now with the model main', undefined],
+    ['Now with temperature 0', undefined],
+    ['Now with the model as it is set up', undefined],
+    ['Now with the model fast (temperature 0.5 · effort low)', undefined],
   ]);
+});
+
+it('D-37 says who answered in place of the model that was chosen then, and what the answer cost', () => {
+  const usage = { inputTokens: 10, outputTokens: 5 };
+  const by = (alias?: string): EntryBody =>
+    ({ ...assistant(), text: 'Yes.', usage, ...(alias !== undefined && { alias }) }) as EntryBody;
+  const chosen = (model: string) => ({ kind: 'CONFIGURATION', configuration: { model } }) as EntryBody;
+  const standIns = (now: string | null, ...entries: EntryBody[]) =>
+    blocksOf(journal(entries), 1_000, now).flatMap((b) => (b.type === 'assistant' ? [b.standIn] : []));
+  const told = [chosen('main'), by('main'), by('spare'), by(), chosen('fast'), by('main'), by('fast')];
+  expect(standIns('fast', ...told)).toEqual([null, 'spare', null, 'main', null]);
+  // What was chosen then is not loaded.
+  expect(standIns('main', by('main'), by('spare'))).toEqual([null, 'spare']);
+  expect(standIns(null, by('main'))).toEqual([null]);
+  expect(show([by('main')])).toMatchObject([{ usage }]);
 });
 
 it('D-23 says who closed and opened it, and not that making it opened it', () => {

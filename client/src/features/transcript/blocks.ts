@@ -15,8 +15,10 @@ import type {
   Overlay,
   ToolResult,
   TurnOutcome,
+  Usage,
 } from 'schema/projection';
 import { modeWords } from '../../lib/words.ts';
+import { tuningWords } from '../models/model-words.ts';
 
 interface Placed {
   /** Of the entry, or of the call: the same as long as it is shown. */
@@ -46,6 +48,9 @@ export interface AssistantBlock extends Placed {
   readonly cut: EntryOf<'CANCELLATION'>['reason'] | null;
   readonly finish: EntryOf<'ASSISTANT'>['finish'] | null;
   readonly discarded: readonly string[];
+  /** Alias of the model that answered in place of the one that was chosen; null when that one did. */
+  readonly standIn: string | null;
+  readonly usage: Usage | null;
   readonly durable: boolean;
 }
 
@@ -114,11 +119,20 @@ const answer = {
   cut: null,
   finish: null,
   discarded: [],
+  standIn: null,
+  usage: null,
   durable: true,
 } as const;
 
-/** `durableThrough`: entries above it are accepted but not yet safe. */
-export function blocksOf(entries: readonly Entry[], durableThrough: number): readonly Block[] {
+/**
+ * `durableThrough`: entries above it are accepted but not yet safe. `model`: alias of the model that is chosen now, for
+ * answers before which nothing is loaded that says what was chosen then; null where nothing is known.
+ */
+export function blocksOf(
+  entries: readonly Entry[],
+  durableThrough: number,
+  model: string | null = null,
+): readonly Block[] {
   const blocks: Block[] = [];
   const placeByCall = new Map<string, number>();
   /** Calls that have not ended. */
@@ -179,9 +193,22 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
         });
         break;
       case 'ASSISTANT': {
-        const { text, reasoning, finish, discarded } = entry;
+        const { text, reasoning, finish, discarded, usage, alias } = entry;
+        const chosen = configuration?.model ?? model;
+        const standIn = alias !== undefined && chosen !== null && alias !== chosen ? alias : null;
         if (text !== '' || reasoning !== '' || entry.calls.length === 0)
-          blocks.push({ ...answer, id, revision, text, reasoning, finish, discarded, durable });
+          blocks.push({
+            ...answer,
+            id,
+            revision,
+            text,
+            reasoning,
+            finish,
+            discarded,
+            standIn,
+            usage,
+            durable,
+          });
         for (const call of entry.calls) declare(call, revision);
         break;
       }
@@ -293,10 +320,17 @@ function changeOf(before: Configuration, now: Configuration): string {
     ...(before.title === now.title
       ? []
       : [`${now.titleSource === 'GENERATED' ? 'Named' : 'Renamed to'} “${now.title}”`]),
-    ...(before.model === now.model ? [] : [`Now with the model ${now.model}`]),
+    ...modelChange(before, now),
     ...(before.approvalMode === now.approvalMode ? [] : [`Now “${modeWords[now.approvalMode].name}”`]),
   ];
   return said.join(' · ');
+}
+
+function modelChange(before: Configuration, now: Configuration): readonly string[] {
+  const tuned = tuningWords(now);
+  if (before.model !== now.model) return [`Now with the model ${now.model}${tuned && ` (${tuned})`}`];
+  if (before.temperature === now.temperature && before.effort === now.effort) return [];
+  return [`Now with ${tuned || 'the model as it is set up'}`];
 }
 
 const byWhom = (by: Author | null): string => (by ? ` by ${by.name}` : '');

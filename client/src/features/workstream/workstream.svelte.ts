@@ -20,6 +20,7 @@ import {
   openItems,
   stateOf,
   type ApprovalMode,
+  type ModelChoice,
 } from 'schema/projection';
 import { getContext, setContext } from 'svelte';
 import { Action } from '../../lib/action.svelte.ts';
@@ -55,7 +56,8 @@ export class Workstream {
   // Each on its own, so that an answer that grows does not have all that was said told anew.
   readonly entries = $derived(this.known?.entries ?? []);
   readonly durable = $derived(this.known ? durableThrough(this.known.view) : 0);
-  readonly blocks = $derived(blocksOf(this.entries, this.durable));
+  readonly model = $derived(this.projection?.configuration.model ?? null);
+  readonly blocks = $derived(blocksOf(this.entries, this.durable, this.model));
 
   readonly stopIt: Action<{ turnId: string }, unknown>;
   /** Stop without waiting for what runs (D-66). */
@@ -64,6 +66,8 @@ export class Workstream {
   readonly endRest: Action<{ turnId: string }, { readonly nothingToStop: boolean }>;
   readonly resuming: Action<object, unknown>;
   readonly configuring: Action<{ approvalMode: ApprovalMode }, unknown>;
+  /** The model to go on with, from its next call on. */
+  readonly choosing: Action<ModelChoice, unknown>;
   readonly discarding: Action<object, { readonly discarded: number }>;
   readonly #api: Api;
   /** What was typed to go along with a decision, by call id. It outlives the question, which others may answer. */
@@ -84,6 +88,10 @@ export class Workstream {
     this.resuming = new Action(() => client.intend(resumeQueue, { workstreamId: id }), api);
     this.configuring = new Action(
       ({ approvalMode }) => client.intend(configureWorkstream, { workstreamId: id, approvalMode }),
+      api,
+    );
+    this.choosing = new Action(
+      (model) => client.intend(configureWorkstream, { workstreamId: id, model }),
       api,
     );
     this.discarding = new Action(() => client.intend(discardUnsaved, { workstreamId: id }), api);

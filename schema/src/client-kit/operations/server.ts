@@ -1,4 +1,5 @@
 /** Owns: what a client asks about the server and about who it is. */
+import { modelFields } from '../fragments/model.ts';
 import { graphql } from '../graphql.ts';
 
 /** Who asks, and what the server offers: all that does not change while a page is open. */
@@ -16,12 +17,6 @@ export const serverQuery = graphql(`
       workspaceRoots
       warnings
     }
-    models {
-      alias
-      description
-      demo
-      isDefault
-    }
     tools {
       name
       description
@@ -29,3 +24,15 @@ export const serverQuery = graphql(`
     }
   }
 `);
+
+/** The models as they are now: what of them is in use, how their endpoints answer, and which there are changes. */
+export const modelsQuery = graphql(
+  `
+    query Models {
+      models {
+        ...ModelFields
+      }
+    }
+  `,
+  [modelFields],
+);

@@ -1,0 +1,118 @@
+/**
+ * Owns: which models there are and how they are doing, as last told.
+ *
+ * Invariants: while somebody watches and the page is visible they are asked about again every 5 s, never more often; a
+ * hidden page asks nothing; what was told last stays until it is told anew, also when an answer fails.
+ */
+import { modelsQuery, type Answer, type Model, type ResultOf } from 'schema/client-kit';
+import { getContext, setContext } from 'svelte';
+import type { Api } from '../../lib/api.svelte.ts';
+
+/** Time, and whether anybody can see the page; given so that tests need neither. */
+export interface Sight {
+  hidden(): boolean;
+  /** Calls back when the page is seen again, until the returned function is called. */
+  onShown(callback: () => void): () => void;
+  /** Calls back once after so many milliseconds, unless the returned function is called first. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+const browserSight: Sight = {
+  hidden: () => document.hidden,
+  onShown(callback) {
+    document.addEventListener('visibilitychange', callback);
+    return () => {
+      document.removeEventListener('visibilitychange', callback);
+    };
+  },
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return () => {
+      clearTimeout(timer);
+    };
+  },
+};
+
+const EVERY_MS = 5_000;
+
+export class Models {
+  /** The default one first; null until they are known. */
+  list = $state.raw<readonly Model[] | null>(null);
+  /** Why they could not be asked about last; null when they could. */
+  failure = $state.raw<string | null>(null);
+  readonly #api: Pick<Api, 'client' | 'explain'>;
+  readonly #sight: Sight;
+  #watchers = 0;
+  #asking = false;
+  /** Set between one question and the moment when the next one may come. */
+  #resting: (() => void) | null = null;
+  #forget: (() => void) | null = null;
+
+  constructor(api: Pick<Api, 'client' | 'explain'>, sight: Sight = browserSight) {
+    this.#api = api;
+    this.#sight = sight;
+  }
+
+  of(alias: string): Model | null {
+    return this.list?.find((model) => model.alias === alias) ?? null;
+  }
+
+  /** True when it is known that there is none of this name. */
+  lacks(alias: string): boolean {
+    return this.list !== null && this.of(alias) === null;
+  }
+
+  /** Asks until it is told once, or until the returned function is called. */
+  load(): () => void {
+    return this.#api.client.ask(modelsQuery, {}, (answer) => {
+      this.#take(answer);
+    }).stop;
+  }
+
+  /** Asks now, whether or not somebody watches. */
+  async refresh(): Promise<void> {
+    if (this.#asking) return;
+    this.#asking = true;
+    this.#take(await this.#api.client.request(modelsQuery, {}));
+    this.#asking = false;
+  }
+
+  /** Keeps them as they are, until the returned function is called. */
+  watch(): () => void {
+    this.#watchers += 1;
+    if (this.#watchers === 1) {
+      this.#forget = this.#sight.onShown(() => {
+        this.#look();
+      });
+      this.#look();
+    }
+    let watches = true;
+    return () => {
+      if (!watches) return;
+      watches = false;
+      this.#watchers -= 1;
+      if (this.#watchers === 0) this.#forget?.();
+    };
+  }
+
+  /** Asks if somebody sees the answer and the last question is long enough ago. */
+  #look(): void {
+    if (this.#watchers === 0 || this.#resting || this.#sight.hidden()) return;
+    this.#resting = this.#sight.after(EVERY_MS, () => {
+      this.#resting = null;
+      this.#look();
+    });
+    void this.refresh();
+  }
+
+  #take(answer: Answer<ResultOf<typeof modelsQuery>>): void {
+    if (answer.ok) {
+      this.list = answer.data.models;
+      this.failure = null;
+    } else this.failure = this.#api.explain(answer.failure);
+  }
+}
+
+const key = Symbol('models');
+export const setModels = (models: Models): Models => setContext(key, models);
+export const getModels = (): Models => getContext<Models>(key);
