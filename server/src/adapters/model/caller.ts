@@ -10,9 +10,9 @@
  * whether bytes still arrive.
  */
 import OpenAI, { BadRequestError, UnprocessableEntityError } from 'openai';
-import type { Effort } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
-import type { ModelAnswer, ModelDelta, ModelFault, ModelMessage, ToolDefinition } from '../../ports/model.ts';
+import type { ModelAnswer } from '../../ports/model.ts';
+import type { Asked, Caller, Fault } from './asked.ts';
 import { createAttempt, type Attempt } from './attempt.ts';
 import type { Binding } from './binding.ts';
 import { createFault, faultFromError, scopeOf, type FaultScope } from './faults.ts';
@@ -22,29 +22,12 @@ import type { ChunkReader } from './wire/chunk.ts';
 import { createDrain } from './wire/drain.ts';
 import { createReading, type Reading } from './wire/events.ts';
 import { isRecord, parseJson, readText } from './wire/json.ts';
-import type { Outgoing } from './wire/outgoing.ts';
+import type { Outgoing, Wants } from './wire/outgoing.ts';
 import { createResponsesReader } from './wire/responses-reader.ts';
 import { toResponsesRequest } from './wire/responses-request.ts';
-import { firstWants, lessons, type Lesson, type Wants } from './wire/wants.ts';
+import { firstWants, lessons, type Lesson } from './wire/wants.ts';
 
-export interface Asked {
-  readonly messages: readonly ModelMessage[];
-  readonly tools: readonly ToolDefinition[];
-  /** From 0 to 2; null: not sent. */
-  readonly temperature: number | null;
-  /** One that the model knows; null: not sent. */
-  readonly effort: Effort | null;
-}
-
-/** A fault as one attempt sees it: whether another model is left is not its to know. */
-export type Fault = Omit<ModelFault, 'othersLeft'>;
-
-export type Attempted = ModelAnswer | Fault | { readonly type: 'aborted' };
-
-export interface Caller {
-  /** Never throws; `onDelta` is called synchronously as pieces arrive and never after the promise settles. */
-  call(asked: Asked, signal: AbortSignal, onDelta: (delta: ModelDelta) => void): Promise<Attempted>;
-}
+export type { Asked, Attempted, Caller, Fault } from './asked.ts';
 
 interface Dialect {
   createReader(): ChunkReader;
@@ -74,6 +57,8 @@ const idleTimeoutMs = 120_000;
 /** Answers are far smaller; this is what keeps an endless one from filling the memory. */
 const maxResponseBytes = 64 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
+/** Of a refusal, what is searched for what the endpoint wants, UTF-16 units. */
+const maxRefusal = 4_000;
 
 /** Whoever calls this binding's model; what it learns about its endpoint lives as long as it does. */
 export function createCaller(deps: { readonly clock: Clock }, binding: Binding): Caller {
@@ -147,7 +132,7 @@ function learn(
   left: ReadonlySet<Lesson>,
 ): { readonly lesson: Lesson; readonly wants: Partial<Wants> } | null {
   if (!(error instanceof BadRequestError || error instanceof UnprocessableEntityError)) return null;
-  const said = `${error.message} ${JSON.stringify(error.error ?? '')}`;
+  const said = `${error.message} ${JSON.stringify(error.error ?? '')}`.slice(0, maxRefusal);
   for (const lesson of left) {
     const wants = lesson.learn(said, outgoing);
     if (wants) return { lesson, wants };

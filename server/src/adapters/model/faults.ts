@@ -7,7 +7,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
-import type { Fault } from './caller.ts';
+import type { Fault } from './asked.ts';
 import { isRecord, textOf, type Json } from './wire/json.ts';
 
 export type { FaultKind } from '../../ports/model.ts';

@@ -514,6 +514,32 @@ const cases: readonly Case[] = [
     { calls: [call('a', 'shell', '{}'), call('b', 'read_file', '{}'), call('c', 'rm', '{}')] },
   ],
   [
+    'Q23',
+    'a thought that no tag closed does not swallow what is said after a call',
+    sse([
+      chunk({ content: '<think>hm' }),
+      calls(item('c', 'shell', '{}', 0)),
+      chunk({ content: 'Done.' }, 'stop'),
+    ]),
+    { reasoning: 'hm', text: 'Done.' },
+  ],
+  [
+    'Q23',
+    'a thought that no tag closed does not swallow what is said after thoughts of the other kind',
+    sse([chunk({ content: '<think>hm' }), chunk({ reasoning: ' yes' }), chunk({ content: 'Done.' }, 'stop')]),
+    { reasoning: 'hm yes', text: 'Done.' },
+  ],
+  [
+    'Q53',
+    'of several choices the first that speaks counts',
+    sse([
+      { choices: [{ index: 1, delta: { content: 'ok' } }] },
+      { choices: [{ index: 0, delta: { content: 'no' }, finish_reason: 'length' }] },
+      { choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] },
+    ]),
+    { text: 'ok', finish: 'STOP' },
+  ],
+  [
     'Q24',
     'a text that begins inside of a thought is one, for a model that is set up so',
     sse([chunk({ content: 'hm' }), chunk({ content: '</think>yes' }, 'stop')]),
@@ -670,6 +696,27 @@ test.each<[string, readonly object[], object]>([
       },
     ],
     { calls: [call('c1', 'shell', '{"command":"ls"}')] },
+  ],
+  [
+    'Q40: a call is made once, though nothing tells that the end means the same one',
+    [
+      { type: 'response.output_item.added', item: { type: 'function_call', name: 'shell' } },
+      { type: 'response.function_call_arguments.delta', delta: '{"command":"ls"}' },
+      {
+        type: 'response.completed',
+        response: {
+          output: [
+            { type: 'reasoning', id: 'r', summary: [{ text: 'hm' }] },
+            { type: 'function_call', id: 'y', call_id: 'c9', name: 'shell', arguments: '{"command":"ls"}' },
+            { type: 'function_call', id: 'z', call_id: 'c10', name: 'shell', arguments: '{"command":"pwd"}' },
+          ],
+        },
+      },
+    ],
+    {
+      reasoning: 'hm',
+      calls: [call('', 'shell', '{"command":"ls"}'), call('c10', 'shell', '{"command":"pwd"}')],
+    },
   ],
   [
     'Q40: a call of which only the arguments came has the name that the end gives it',

@@ -324,10 +324,10 @@ test('encrypted thoughts go back before what followed from them, without their s
   ]);
 });
 
-test.each([
+test.each<[string, BindingParts, object]>([
   ['another alias', thinker, { alias: 'other' }],
   ['another model', thinker, { model: 'm2' }],
-  ['another dialect', thinker, { dialect: 'CHAT' as const }],
+  ['another dialect', thinker, { dialect: 'CHAT' }],
   ['a model that is not said to think', { dialect: 'RESPONSES' }, {}],
 ])('encrypted thoughts are not told to or of %s', async (_, binding, more) => {
   const { body } = await sent({ messages: thoughtful(more) }, binding);

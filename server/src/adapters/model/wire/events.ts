@@ -8,7 +8,7 @@
  */
 import { createParser } from 'eventsource-parser';
 import type { ModelAnswer } from '../../../ports/model.ts';
-import type { Fault } from '../caller.ts';
+import type { Fault } from '../asked.ts';
 import { createFault, faultFromDescription, type FaultScope } from '../faults.ts';
 import type { Chunk, ChunkReader } from './chunk.ts';
 import { maxAnswer, type Drain } from './drain.ts';

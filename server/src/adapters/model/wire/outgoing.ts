@@ -6,10 +6,24 @@
  */
 import type { Call } from 'schema/projection';
 import type { ModelMessage } from '../../../ports/model.ts';
-import type { Asked } from '../caller.ts';
-import type { Binding } from '../binding.ts';
+import type { Asked } from '../asked.ts';
+import type { Binding, Traits } from '../binding.ts';
 import { isRecord, parseJson } from './json.ts';
-import type { Wants } from './wants.ts';
+
+/** How an endpoint wants to be asked, beyond the traits of its model (`wants.ts`). */
+export interface Wants {
+  /** It may be asked to count its tokens. */
+  readonly usage: boolean;
+  readonly outputField: Traits['outputField'];
+  /** Each assistant message has to say what was thought. */
+  readonly reasoningBack: boolean;
+  /** `temperature 0.2`, `effort HIGH`: values that it does not take. */
+  readonly refused: ReadonlySet<string>;
+  /** It takes and gives encrypted thoughts. */
+  readonly encrypted: boolean;
+  /** Most tokens of the answer in place of the setting; null: as set. */
+  readonly outputLimit: number | null;
+}
 
 /** All that a request is made of. */
 export interface Outgoing {

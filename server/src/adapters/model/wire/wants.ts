@@ -4,23 +4,8 @@
  *
  * Invariant: each lesson is learned at most once per call, so a call asks at most `lessons.length` times more.
  */
-import type { Asked } from '../caller.ts';
-import type { Binding, Traits } from '../binding.ts';
-import { settingsOf } from './outgoing.ts';
-
-export interface Wants {
-  /** It may be asked to count its tokens. */
-  readonly usage: boolean;
-  readonly outputField: Traits['outputField'];
-  /** Each assistant message has to say what was thought. */
-  readonly reasoningBack: boolean;
-  /** `temperature 0.2`, `effort HIGH`: values that it does not take. */
-  readonly refused: ReadonlySet<string>;
-  /** It takes and gives encrypted thoughts. */
-  readonly encrypted: boolean;
-  /** Most tokens of the answer in place of the setting; null: as set. */
-  readonly outputLimit: number | null;
-}
+import type { Binding } from '../binding.ts';
+import { settingsOf, type Outgoing, type Wants } from './outgoing.ts';
 
 export const firstWants = ({ traits }: Binding): Wants => ({
   usage: true,
@@ -31,18 +16,12 @@ export const firstWants = ({ traits }: Binding): Wants => ({
   outputLimit: null,
 });
 
-interface Sent {
-  readonly binding: Binding;
-  readonly asked: Asked;
-  readonly wants: Wants;
-}
-
 export interface Lesson {
   readonly name: string;
   /** Whether it holds for later calls too, and not only for this conversation. */
   readonly lasting: boolean;
   /** What to do differently after this refusal of what was sent; null when it says nothing about that. */
-  learn(said: string, sent: Sent): Partial<Wants> | null;
+  learn(said: string, sent: Outgoing): Partial<Wants> | null;
 }
 
 /** Words of refusals of a parameter or its value. */
