@@ -73,7 +73,7 @@ const rooms = [
       "Is it about order: what, then what? It reaches the world through ports and answers the schema's Services.",
   },
   ...adapter('storage', ['^migrations/', pkg('@mikro-orm/[^/]+', 'pg'), NODE]),
-  ...adapter('model', [pkg('openai', 'eventsource-parser'), NODE]),
+  ...adapter('model', [pkg('openai', 'eventsource-parser', 'zod'), NODE]),
   ...adapter('tools', [pkg('diff', 'write-file-atomic', 'zod'), NODE]),
   ...adapter('process', [NODE]),
   ...adapter('bus', [NODE]),

@@ -58,6 +58,18 @@ const clientDir = fileURLToPath(new URL('../../client/dist/', import.meta.url));
 /** How long accepted entries may take to be stored at stop, milliseconds. */
 const settleMs = 4_000;
 
+const modelFileAt = (path: string) => ({
+  path,
+  env: process.env,
+  readText: (file: string) => readFileSync(file, 'utf8'),
+});
+
+/** What is wrong with the file of models, before anything is started; null when there is none. */
+export function checkModelFile(path: string): readonly string[] | null {
+  const models = readModelFile(modelFileAt(path));
+  return models && (models.type === 'faulty' ? models.problems : []);
+}
+
 export async function start(config: Config, tell: (line: string) => void): Promise<StartOutcome> {
   let lose = (_why: string): void => undefined;
   const lost = new Promise<string>((resolve) => (lose = resolve));
@@ -122,11 +134,7 @@ async function assemble(
   }
   const { session } = begun;
 
-  const file = {
-    path: config.modelFile,
-    env: process.env,
-    readText: (path: string) => readFileSync(path, 'utf8'),
-  };
+  const file = modelFileAt(config.modelFile);
   // Nobody looks for a local server where models are named.
   const chosen = await chooseModel({ clock }, config.model, { search: readModelFile(file) === null });
   const { discovered } = chosen;

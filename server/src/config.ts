@@ -3,11 +3,10 @@
  *
  * Invariants: every problem is listed at once; a value that may be a secret is never repeated in a message.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
-import { readModelFile } from './adapters/model/index.ts';
 
 export interface Config {
   readonly host: string;
@@ -149,6 +148,7 @@ export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   argv: readonly string[],
   cwd: string,
+  checkModelFile: CheckModelFile,
 ): ConfigOutcome {
   const problems: string[] = [];
   try {
@@ -168,7 +168,7 @@ export function readConfig(
     else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
   }
   const config = toConfig(given as Given, cwd);
-  problems.push(...modelFileProblems(config, given.WEIR_CONFIG !== undefined, env));
+  problems.push(...modelFileProblems(config.modelFile, given.WEIR_CONFIG !== undefined, checkModelFile));
   const { workspaceRoots } = config;
   // By number, not by name: what was written there may have been meant for another variable.
   for (const [i, root] of workspaceRoots.entries())
@@ -179,18 +179,18 @@ export function readConfig(
   return problems.length > 0 ? { type: 'invalid', problems } : { type: 'config', config };
 }
 
-/** Of a file that is named but not there, or that has faults. */
-function modelFileProblems(
-  { modelFile: path }: Config,
-  named: boolean,
-  env: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
-  const models = readModelFile({ path, env, readText: (file) => readFileSync(file, 'utf8') });
-  if (!models)
-    return named ? ['WEIR_CONFIG names a file that does not exist; make it first, or name another.'] : [];
+/**
+ * Reads the file of models at this absolute path: what is wrong with it, one sentence each; null when there is none.
+ */
+export type CheckModelFile = (path: string) => readonly string[] | null;
+
+function modelFileProblems(path: string, named: boolean, check: CheckModelFile): readonly string[] {
   // Its name is not repeated: it may have been meant for another variable.
+  const problems = check(path);
+  if (problems === null)
+    return named ? ['WEIR_CONFIG names a file that does not exist; make it first, or name another.'] : [];
   const which = named ? 'The file that WEIR_CONFIG names' : 'weir.config.json';
-  return models.type === 'faulty' ? models.problems.map((problem) => `${which}: ${problem}`) : [];
+  return problems.map((problem) => `${which}: ${problem}`);
 }
 
 type Given = { readonly [S in Setting]?: z.output<(typeof settings)[S][0]> };

@@ -2,7 +2,7 @@
  * Owns: the process: its configuration, what it prints, its signals, its exit code.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { start } from './compose.ts';
+import { checkModelFile, start } from './compose.ts';
 import { readConfig } from './config.ts';
 import { StorageUnavailableError } from './ports/storage-unavailable.ts';
 
@@ -16,7 +16,7 @@ const complain = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** `pnpm start -- --help` hands the dashes on. */
 const args = process.argv.slice(2).filter((argument, i) => !(i === 0 && argument === '--'));
-const outcome = readConfig(process.env, args, cwd);
+const outcome = readConfig(process.env, args, cwd, checkModelFile);
 if (outcome.type === 'help') {
   print(outcome.text);
 } else if (outcome.type === 'invalid') {

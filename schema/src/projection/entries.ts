@@ -227,7 +227,7 @@ export type EntryBody =
       readonly alias?: string;
       readonly native?: Native;
       readonly usage: Usage | null;
-      /** Names of calls not run: the answer was cut off at the length limit (D-38), or had too many. */
+      /** Names of calls not run: the answer was cut off or filtered (D-38), or had too many. */
       readonly discarded: readonly string[];
     }
   | ({ readonly kind: 'TOOL'; readonly callId: string; readonly name: string } & ToolResult)

@@ -2,8 +2,7 @@
  * Owns: the need for language models, as their callers state it. Which model is asked again, when and whom next is the
  * caller's ladder (`core/models/ladder.ts`); endpoints, slots and health are the adapter's.
  */
-import type { ModelModel } from 'schema/model';
-import type { ModelChoice } from 'schema/projection';
+import type { Effort, ModelChoice } from 'schema/projection';
 import type { ModelMessage, ModelOutcome, ToolDefinition } from '../core/conversation/message.ts';
 
 export type {
@@ -46,5 +45,47 @@ export interface Model {
     onEvent: (event: ModelEvent) => void,
   ): Promise<ModelOutcome>;
   /** The default first. */
-  list(): readonly ModelModel[];
+  list(): readonly ModelInfo[];
+}
+
+/** What is known of one alias now. */
+export interface ModelInfo {
+  readonly alias: string;
+  /** Model and host, for people; no credential. */
+  readonly description: string;
+  /** The built-in demo, which is no language model. */
+  readonly demo: boolean;
+  readonly isDefault: boolean;
+  /**
+   * DEGRADED: its endpoint failed five times in a row, so it is asked last for a while. UNKNOWN: not asked yet.
+   */
+  readonly health: 'UNKNOWN' | 'HEALTHY' | 'DEGRADED';
+  /** Why it is degraded, or why its new settings are not in use: one sentence. Null: nothing is wrong. */
+  readonly problem: string | null;
+  /** Tokens it can read at once, as configured or as its endpoint says; null: not known. */
+  readonly window: number | null;
+  /** Most tokens of one answer; null: the endpoint's own. */
+  readonly maxOutput: number | null;
+  /** Calls at the same time; null: no bound. */
+  readonly concurrency: number | null;
+  readonly inUse: number;
+  readonly waiting: number;
+  /** Aliases that are asked in its place when it fails, in order. */
+  readonly fallbacks: readonly string[];
+  /** As configured; null: as the endpoint does it. */
+  readonly temperature: number | null;
+  readonly effort: Effort | null;
+  /** The efforts it knows; others are rounded up to one of these. Empty: it is told none. */
+  readonly efforts: readonly Effort[];
+  readonly vision: boolean;
+  readonly reasoning: boolean;
+  /** United States dollars per million tokens; null: not configured. */
+  readonly price: ModelPrice | null;
+}
+
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Null: as `input`. */
+  readonly cachedInput: number | null;
 }

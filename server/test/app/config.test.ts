@@ -2,6 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkModelFile } from '../../src/compose.ts';
 import { readConfig } from '../../src/config.ts';
 
 let folder: string;
@@ -13,7 +14,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const read = (env: Record<string, string>, argv: string[] = []) => readConfig(env, argv, folder);
+const read = (env: Record<string, string>, argv: string[] = []) =>
+  readConfig(env, argv, folder, checkModelFile);
 function config(env: Record<string, string>) {
   const outcome = read(env);
   if (outcome.type !== 'config') throw new Error(JSON.stringify(outcome));

@@ -149,7 +149,7 @@ describe('tool calls', () => {
     expect(w.running.map((r) => r.call.callId)).toEqual(ids);
   });
 
-  it.each(['STOP', 'OTHER', 'CONTENT_FILTER'] as const)(
+  it.each(['STOP', 'OTHER'] as const)(
     'run because they are there, also when the finish reason is %s (D-38)',
     (finish) => {
       const w = asked();
@@ -158,22 +158,28 @@ describe('tool calls', () => {
     },
   );
 
-  it('of an answer cut off at the length limit are discarded and named; the text is kept (D-38)', () => {
-    const w = asked();
-    w.answer({ text: 'let me', calls: [declaration('shell'), declaration('write_file')], finish: 'LENGTH' });
-    expect(last(w, 'ASSISTANT')).toMatchObject({
-      text: 'let me',
-      calls: [],
-      discarded: ['shell', 'write_file'],
-    });
-    expect(w.preparing).toEqual([]);
-    expect(shows(w)).toBe('IDLE');
-    expect(lower('system', w.state.conversation).at(-1)).toEqual({
-      role: 'assistant',
-      text: 'let me\n[Cut off at the length limit; these were not run: shell, write_file.]',
-      calls: [],
-    });
-  });
+  it.each([
+    ['LENGTH', 'Cut off at the length limit'],
+    ['CONTENT_FILTER', 'Stopped by the content filter'],
+  ] as const)(
+    'of an answer that ended with %s are discarded and named; the text is kept (D-38, A14)',
+    (finish, why) => {
+      const w = asked();
+      w.answer({ text: 'let me', calls: [declaration('shell'), declaration('write_file')], finish });
+      expect(last(w, 'ASSISTANT')).toMatchObject({
+        text: 'let me',
+        calls: [],
+        discarded: ['shell', 'write_file'],
+      });
+      expect(w.preparing).toEqual([]);
+      expect(shows(w)).toBe('IDLE');
+      expect(lower('system', w.state.conversation).at(-1)).toEqual({
+        role: 'assistant',
+        text: `let me\n[${why}; these were not run: shell, write_file.]`,
+        calls: [],
+      });
+    },
+  );
 
   it('beyond 128 in one answer are not run, and the model is told which (broke: thousands stalled everything)', () => {
     const w = asked();

@@ -2,7 +2,6 @@
  * Owns: a model whose calls a test answers by hand, piece by piece, in any order. Never answers by itself, except to
  * an abort.
  */
-import type { ModelModel } from 'schema/model';
 import type { Model, ModelAnswer, ModelFault, ModelOutcome, ModelRequest } from '../../src/ports/model.ts';
 
 export interface FakeCall {
@@ -28,7 +27,7 @@ export interface FakeModel extends Model {
 }
 
 /** A model of which nothing special is known. */
-export const modelInfo: ModelModel = {
+export const modelInfo: ModelInfo = {
   alias: 'test',
   description: 'scripted by the test',
   demo: false,

@@ -30,11 +30,11 @@ const seen: Change = {
 };
 loadChanged([seen, ...(JSON.parse(process.env['CHANGES'] ?? '[]') as Change[])]);
 
-const { start } = await import('../../src/compose.ts');
+const { checkModelFile, start } = await import('../../src/compose.ts');
 const { readConfig } = await import('../../src/config.ts');
 
 const tell = (told: Told): void => void process.send!(told);
-const read = readConfig(process.env, [], process.cwd());
+const read = readConfig(process.env, [], process.cwd(), checkModelFile);
 if (read.type !== 'config') throw new Error(JSON.stringify(read));
 const started = await start(read.config, () => undefined);
 if (started.type !== 'running') throw new Error(started.message);

@@ -69,7 +69,7 @@ export const AssistantEntry = entryRef('ASSISTANT').implement({
     }),
     discarded: t.stringList({
       description:
-        'Names of calls that are not run: all of them when the answer was cut off at the length limit (`finish` LENGTH), else those after the 128th. At most 20 names, then how many more.',
+        'Names of calls that are not run: all of them when the answer was cut off or filtered (`finish` LENGTH or CONTENT_FILTER), else those after the 128th. At most 20 names, then how many more.',
       resolve: (e) => e.entry.discarded,
     }),
   }),

@@ -4,8 +4,8 @@
  *
  * Invariant: never changed, only replaced; a call that has begun keeps the one it began with.
  */
-import type { ModelPrice } from 'schema/model';
 import type { Effort, Native } from 'schema/projection';
+import type { ModelPrice } from '../../ports/model.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface Binding {

@@ -6,13 +6,12 @@
  * Invariants: no network, no randomness, time only by the clock; abortable between any two words; the help text
  * lists every phrase there is.
  */
-import type { ModelModel } from 'schema/model';
 import type { Clock } from '../../ports/clock.ts';
-import type { ModelAnswer, ModelDelta, ModelMessage, ModelRequest } from '../../ports/model.ts';
+import type { ModelAnswer, ModelDelta, ModelInfo, ModelMessage, ModelRequest } from '../../ports/model.ts';
 
 export const demoAlias = 'demo';
 
-export const demoModel: Omit<ModelModel, 'isDefault'> = {
+export const demoModel: Omit<ModelInfo, 'isDefault'> = {
   alias: demoAlias,
   description: 'demo, not a language model',
   demo: true,

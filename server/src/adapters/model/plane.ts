@@ -6,10 +6,9 @@
  * Invariants: a slot is held from before the request until the answer is read or given up, never during a wait; a call
  * that has begun keeps the binding it began with; an alias keeps its gate as long as it is known.
  */
-import type { ModelModel } from 'schema/model';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Model, ModelEvent, ModelOutcome, ModelRequest } from '../../ports/model.ts';
+import type { Model, ModelEvent, ModelInfo, ModelOutcome, ModelRequest } from '../../ports/model.ts';
 import { createGate, type Gate } from './admission.ts';
 import type { Binding } from './binding.ts';
 import type { BindingSource } from './bindings.ts';
@@ -107,7 +106,7 @@ export function createPlane(deps: PlaneDeps): Model {
     else health.failed(endpoint.baseUrl, outcome.kind, outcome.message, clock.now());
   }
 
-  function list(): readonly ModelModel[] {
+  function list(): readonly ModelInfo[] {
     const { all, default: byDefault, problems } = bindings.current();
     const models = all.map((binding) => ({
       ...infoOf(binding),
@@ -186,7 +185,7 @@ function waitingFor({ alias, concurrency }: Binding, ahead: number): string {
 const inPlaceOf = (alias: string, lane: string): string => `"${lane}" is asked in place of "${alias}".`;
 
 /** Workstreams keep the alias they were made with; the settings may have changed since. */
-function unknownAlias(alias: string, models: readonly ModelModel[]): Attempted {
+function unknownAlias(alias: string, models: readonly ModelInfo[]): Attempted {
   const known = models.map((model) => `"${model.alias}"`).join(', ');
   return {
     type: 'failed',

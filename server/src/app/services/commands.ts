@@ -31,7 +31,7 @@ import type { Command } from '../../core/inputs.ts';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Model } from '../../ports/model.ts';
-import { refusalView } from '../views/refusals.ts';
+import { invalid, refusalView } from '../views/refusals.ts';
 import { outcomeView, runCommand, type CommandDeps } from './command.ts';
 import { chooseModel } from './model-choice.ts';
 
@@ -154,9 +154,6 @@ async function answer<Outcome>(
 ): Promise<Outcome> {
   return outcomeView<Outcome>(await runCommand(deps, by, input, command));
 }
-
-export const invalid = (field: string, problem: string) =>
-  refusalView<'INVALID_INPUT'>({ type: 'Rejected', code: 'INVALID_INPUT', field, problem } as const);
 
 /** The command's answer, if the text can be sent at all. */
 async function withText<Outcome>(

@@ -19,10 +19,10 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { whenAway } from '../../ports/storage-unavailable.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
 import type { Hub } from '../feed/hub.ts';
-import { refusalView, storageUnavailable } from '../views/refusals.ts';
+import { invalid, refusalView, storageUnavailable } from '../views/refusals.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { authorOf, keyOf } from './command.ts';
-import { givenTitle, invalid, titleProblem } from './commands.ts';
+import { givenTitle, titleProblem } from './commands.ts';
 import { chooseModel } from './model-choice.ts';
 
 export interface CreateDeps {

@@ -21,9 +21,9 @@ import { cut } from '../../core/kit/cut.ts';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
 import type { Model } from '../../ports/model.ts';
-import { refusalView } from '../views/refusals.ts';
+import { invalid, refusalView } from '../views/refusals.ts';
 import { authorOf } from './command.ts';
-import { givenTitle, invalid, titleProblem } from './commands.ts';
+import { givenTitle, titleProblem } from './commands.ts';
 import { bringIntoBeing, type CreateDeps, type Prepared } from './create.ts';
 
 export interface ForkDeps extends CreateDeps {

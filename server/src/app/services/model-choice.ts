@@ -3,7 +3,7 @@ import type { ModelChoice } from 'schema/projection';
 import type { InvalidInput } from 'schema/outcome';
 import { quote } from '../../core/kit/quote.ts';
 import type { Model } from '../../ports/model.ts';
-import { invalid } from './commands.ts';
+import { invalid } from '../views/refusals.ts';
 
 /** Temperatures that endpoints take. */
 const maxTemperature = 2;

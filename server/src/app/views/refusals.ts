@@ -88,3 +88,7 @@ export const storageUnavailable: StorageUnavailable = refusalView<'STORAGE_UNAVA
   type: 'Rejected',
   code: 'STORAGE_UNAVAILABLE',
 });
+
+/** What is wrong with one field of an input; `problem`: one sentence that says what to do. */
+export const invalid = (field: string, problem: string) =>
+  refusalView<'INVALID_INPUT'>({ type: 'Rejected', code: 'INVALID_INPUT', field, problem } as const);

@@ -46,9 +46,14 @@ export function lower(system: string, conversation: readonly Entry[]): readonly 
   return messages;
 }
 
+const discardedFor: Partial<Record<EntryOf<'ASSISTANT'>['finish'], string>> = {
+  LENGTH: 'Cut off at the length limit',
+  CONTENT_FILTER: 'Stopped by the content filter',
+};
+
 function textOf(entry: EntryOf<'ASSISTANT'>): string {
   if (entry.discarded.length === 0) return entry.text;
-  const why = entry.finish === 'LENGTH' ? 'Cut off at the length limit' : 'Too many tool calls in one answer';
+  const why = discardedFor[entry.finish] ?? 'Too many tool calls in one answer';
   const note = `[${why}; these were not run: ${entry.discarded.join(', ')}.]`;
   return entry.text === '' ? note : `${entry.text}\n${note}`;
 }

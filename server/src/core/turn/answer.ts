@@ -68,8 +68,8 @@ export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOu
 }
 
 function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): StepDraft {
-  // Calls of an answer cut off at the limit may be half a call: never run (D-38).
-  const kept = answer.finish === 'LENGTH' ? 0 : maxCallsPerAnswer;
+  // Calls of an answer that was cut off may be half a call, and those of one that was filtered not meant: never run (D-38).
+  const kept = answer.finish === 'LENGTH' || answer.finish === 'CONTENT_FILTER' ? 0 : maxCallsPerAnswer;
   const [d, calls] = nameCalls(draft, answer.calls.slice(0, kept));
   const { text, reasoning, finish, alias, model, native, usage } = answer;
   const discarded = namesOf(answer.calls.slice(kept));

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { findLocalEndpoint } from '../../../src/adapters/model/discover.ts';
 import { createModels, type ModelConfig } from '../../../src/adapters/model/index.ts';
-import type { ModelModel } from 'schema/model';
 import type { Log } from '../../../src/ports/log.ts';
+import type { ModelInfo } from '../../../src/ports/model.ts';
 import { createTestClock } from '../../support/clock.ts';
 import { startScriptedProvider } from '../../support/scripted-provider.ts';
 import { askedOf } from './harness.ts';
@@ -19,7 +19,7 @@ function build(config: ModelConfig, discovered?: Parameters<typeof createModels>
 const found = { name: 'Ollama', baseUrl: 'http://127.0.0.1:11434/v1', model: 'qwen', models: ['qwen'] };
 const demo = { alias: 'demo', description: 'demo, not a language model', demo: true };
 /** What is shown of a model besides what it can do. */
-const named = (models: readonly ModelModel[]) =>
+const named = (models: readonly ModelInfo[]) =>
   models.map(({ alias, description, demo, isDefault }) => ({ alias, description, demo, isDefault }));
 
 test('with nothing configured and nothing found the demo is the default, and says what it is', () => {
