@@ -333,9 +333,12 @@ function clean(text: string, secrets: readonly string[]): string {
 }
 
 function hide(text: string, secrets: readonly string[]): string {
-  return secrets
-    .reduce((t, secret) => t.replaceAll(secret, '[hidden]'), text)
-    .replace(/\/\/[^/@\s]+@/g, '//')
-    .replace(/\bBearer\s+\S+/gi, 'Bearer [hidden]')
-    .replace(/\b(sk|gsk|pk|xai|hf|nvapi)[-_][\w*-]{6,}/g, '[hidden]');
+  return (
+    secrets
+      .reduce((t, secret) => t.replaceAll(secret, '[hidden]'), text)
+      .replace(/\/\/[^/@\s]+@/g, '//')
+      // Not the punctuation of the sentence it stands in, and not what is hidden already.
+      .replace(/\bBearer\s+[^\s()[\]<>{}"',;]+/gi, 'Bearer [hidden]')
+      .replace(/\b(sk|gsk|pk|xai|hf|nvapi)[-_][\w*-]{6,}/g, '[hidden]')
+  );
 }

@@ -273,6 +273,16 @@ test('no sentence holds a credential, whatever the endpoint sends back', () => {
   );
 });
 
+test('what is hidden takes none of the sentence with it', () => {
+  const { message } = createFault('RATE_LIMIT', scope, {
+    detail: 'HTTP 429, no more for Bearer hunter2hunter2',
+  });
+  expect(message).toBe(
+    'Model "m1" at models.test:1 refused because a rate limit is reached (HTTP 429, no more for Bearer [hidden]); ' +
+      'wait a little and try again, or choose another model.',
+  );
+});
+
 test('an endpoint keeps its credentials out of everything it shows', () => {
   const endpoint = parseEndpoint('https://me:p%40ss@models.test/v1/', undefined);
   expect(endpoint).toEqual({
