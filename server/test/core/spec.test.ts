@@ -21,7 +21,14 @@ const claims = spec.split(/\n\n+/).flatMap((paragraph) => {
   }));
 });
 
-const folders = ['./', '../../../schema/test/projection/', '../app/', '../adapters/storage/'] as const;
+const folders = [
+  './',
+  '../../../schema/test/projection/',
+  '../app/',
+  '../adapters/model/',
+  '../adapters/storage/',
+  '../integration/',
+] as const;
 
 /** Titles in a test file as they are written, in any of the three quotes; those of laws are keys. */
 function titlesHold(file: string, title: string): boolean {
