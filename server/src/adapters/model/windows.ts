@@ -33,7 +33,7 @@ export function createWindows(deps: { readonly clock: Clock }): Windows {
 }
 
 /** Tokens, or null where the endpoint does not say. Never rejects. */
-export async function servedWindow(clock: Clock, { endpoint, model }: Binding): Promise<number | null> {
+async function servedWindow(clock: Clock, { endpoint, model }: Binding): Promise<number | null> {
   const { baseUrl, authorization } = endpoint;
   const ask = (url: string): Promise<unknown> => getJson(clock, url, authorization);
   const listed = await ask(`${baseUrl}/models`);

@@ -8,9 +8,9 @@
 import { remedies, type ModelFault } from './fault.ts';
 
 /** Attempts at one model before a response is accepted, the first included (D-37). */
-export const maxAttempts = 4;
+const maxAttempts = 4;
 /** New requests for an answer that broke off after it was accepted (D-37). */
-export const maxReissues = 2;
+const maxReissues = 2;
 /** Milliseconds before the second, third and fourth attempt, and before the first and second re-issue (D-37). */
 const backoffMs: readonly number[] = [1_000, 2_000, 4_000];
 /** The longest wait a provider may ask for, milliseconds; one that asks for more is given up (D-37). */
