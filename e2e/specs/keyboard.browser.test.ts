@@ -51,6 +51,9 @@ it('goes on where a page is used: the message field of a new, an opened and a fo
   await press(button(page.locator('[data-line]').last(), 'Fork from here'));
   await sees(title(page, 'Fork of Trying out Weir'));
   await isAt(message(page));
+  await press(button(page, 'Answer again'));
+  await inState(page, 'Idle');
+  await sees(page.getByRole('button', { name: /^One entry set aside by you/ }));
 
   await press(page.getByRole('link', { name: 'New workstream' }));
   await isAt(page.getByRole('heading', { name: 'New workstream' }));

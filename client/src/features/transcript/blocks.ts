@@ -234,10 +234,10 @@ export function blocksOf(entries: readonly Entry[], durableThrough: number): rea
       case 'LIFECYCLE':
         if (entry.lifecycle === 'CLOSED') {
           closed = true;
-          blocks.push(calm(entry, `Closed${byWhom(entry.by)}`));
+          blocks.push(calm(entry, 'Closed', entry.by));
         } else {
           // Making one opens it, too, which goes without saying.
-          if (closed ?? revision > 2) blocks.push(calm(entry, `Opened again${byWhom(entry.by)}`));
+          if (closed ?? revision > 2) blocks.push(calm(entry, 'Opened again', entry.by));
           closed = false;
         }
         break;
@@ -298,8 +298,6 @@ function changeOf(before: Configuration, now: Configuration): string {
   ];
   return said.join(' · ');
 }
-
-const byWhom = (by: Author | null): string => (by ? ` by ${by.name}` : '');
 
 /** The block in which an entry is told. */
 export const blockIdOf = (entry: Entry): string => ('callId' in entry ? entry.callId : entry.id);
