@@ -29,6 +29,8 @@ const title = (page: Page, name: string): Locator => head(page).getByRole('headi
 const isAt = (target: Locator): Promise<void> => expect.poll(() => hasFocus(target)).toBe(true);
 
 async function press(target: Locator, key = 'Enter'): Promise<void> {
+  // Nothing is done from what is not saved yet.
+  await expect.poll(() => target.isEnabled()).toBe(true);
   await target.focus();
   await target.page().keyboard.press(key);
 }
