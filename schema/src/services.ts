@@ -280,13 +280,18 @@ export interface Services {
     list(range: PageRange, filter: WorkstreamFilter): Promise<Page<WorkstreamSummaryModel>>;
     /** Snapshot, coalesced changes in order per workstream, a heartbeat every 15 s; ends when `signal` aborts. */
     states(signal: AbortSignal): AsyncIterable<WorkstreamStateItem>;
-    create(by: Viewer, input: CreateWorkstream): Promise<CreateWorkstreamOutcome>;
+    /**
+     * `caller` aborts when the caller is gone: what is not made by then is not made, and the promise rejects with its
+     * reason. What is made stays (D-20).
+     */
+    create(by: Viewer, input: CreateWorkstream, caller: AbortSignal): Promise<CreateWorkstreamOutcome>;
     configure(by: Viewer, input: ConfigureWorkstream): Promise<ConfigureWorkstreamOutcome>;
     discardUnsaved(by: Viewer, input: DiscardUnsaved): Promise<DiscardUnsavedOutcome>;
     close(by: Viewer, input: CloseWorkstream): Promise<CloseWorkstreamOutcome>;
     open(by: Viewer, input: OpenWorkstream): Promise<OpenWorkstreamOutcome>;
     delete(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome>;
-    fork(by: Viewer, input: ForkWorkstream): Promise<ForkWorkstreamOutcome>;
+    /** `caller`: as for `create`. */
+    fork(by: Viewer, input: ForkWorkstream, caller: AbortSignal): Promise<ForkWorkstreamOutcome>;
   };
   readonly history: {
     /** Null when there is no such workstream. Fails when the durable prefix cannot be read (D-53). */

@@ -20,6 +20,7 @@ import { createLog } from './adapters/telemetry/index.ts';
 import { createTools } from './adapters/tools/index.ts';
 import { createWorkspaces } from './adapters/workspaces/index.ts';
 import { createRegistry } from './app/actor/registry.ts';
+import { withFirstWord } from './app/feed/first-word.ts';
 import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
@@ -126,7 +127,7 @@ async function assemble(
   const { discovered } = chosen;
   const model = createModel({ clock, log, config: chosen.config, discovered });
   const processes = createProcesses({ sessionId: session.id, clock });
-  const hub = createHub();
+  const hub = withFirstWord(createHub());
   const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({
     roots: config.workspaceRoots,
@@ -213,6 +214,7 @@ async function assemble(
     removal: storage.removal,
     registry,
     reserving,
+    catalog: storage.catalog,
     workspaces,
     clock,
     log,

@@ -57,16 +57,20 @@ builder.mutationField('forkWorkstream', (t) =>
     resolve: (
       _root,
       { input: { key, workstreamId: source, revision, title, workspace } },
-      { services, viewer },
+      { services, viewer, caller },
     ) =>
       onWorkstream(source, (workstreamId) =>
-        services.workstreams.fork(viewer, {
-          key,
-          workstreamId,
-          revision: revision ?? null,
-          title: title ?? null,
-          workspace: workspace ?? null,
-        }),
+        services.workstreams.fork(
+          viewer,
+          {
+            key,
+            workstreamId,
+            revision: revision ?? null,
+            title: title ?? null,
+            workspace: workspace ?? null,
+          },
+          caller,
+        ),
       ),
   }),
 );

@@ -330,13 +330,21 @@ builder.mutationField('createWorkstream', (t) =>
       'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind. ' +
       'INVALID_INPUT names the field: an unknown model, a folder that is missing or outside of the allowed roots, a title too long.',
     args: { input: t.arg({ type: CreateWorkstreamInput, required: true, description: 'What to make.' }) },
-    resolve: (_root, { input: { key, title, model, workspace, approvalMode } }, { services, viewer }) =>
-      services.workstreams.create(viewer, {
-        key,
-        title: title ?? null,
-        model: model ?? null,
-        workspace: workspace ?? null,
-        approvalMode: approvalMode ?? null,
-      }),
+    resolve: (
+      _root,
+      { input: { key, title, model, workspace, approvalMode } },
+      { services, viewer, caller },
+    ) =>
+      services.workstreams.create(
+        viewer,
+        {
+          key,
+          title: title ?? null,
+          model: model ?? null,
+          workspace: workspace ?? null,
+          approvalMode: approvalMode ?? null,
+        },
+        caller,
+      ),
   }),
 );

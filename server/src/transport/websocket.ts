@@ -22,7 +22,7 @@ import type { Access, Services } from 'schema/services';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Log } from '../ports/log.ts';
 import { admit, tokenOf, unauthenticated, type Admission } from './access.ts';
-import { isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
+import { callerGone, isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
 import type { GraphQLEngine } from './graphql.ts';
 
 export interface Sockets {
@@ -32,11 +32,19 @@ export interface Sockets {
   close(code: number, reason: string): Promise<void>;
 }
 
-/** `running`: operations whose work is not over, also those that nobody waits for any more. */
-type State = { readonly socket: WebSocket; admission?: Admission; running: number } & Record<
-  PropertyKey,
-  unknown
->;
+/** One operation whose work is not over. */
+interface Work {
+  readonly id: string;
+  /** Aborted when nobody waits for it any more. */
+  readonly caller: AbortController;
+}
+type State = {
+  readonly socket: WebSocket;
+  admission?: Admission;
+  readonly running: Set<Work>;
+  /** Which operations somebody waits for, by their ids; as graphql-ws counts them. */
+  awaited?: Readonly<Record<string, unknown>>;
+} & Record<PropertyKey, unknown>;
 /** What Yoga calls an enveloped engine: its plugins around GraphQL, for one operation. Yoga types it loosely. */
 interface Engine {
   readonly schema: GraphQLSchema;
@@ -99,12 +107,16 @@ export function serveSockets(deps: {
         return false;
       }
     },
-    onSubscribe: async ({ extra }, _id, params) => {
-      if (extra.running >= maxOperations)
+    onSubscribe: async (context, id, params) => {
+      const { extra } = context;
+      if (extra.running.size >= maxOperations)
         return [
           fault('TOO_MANY_OPERATIONS', `A socket carries at most ${maxOperations} operations at once.`),
         ];
-      const end = counted(extra);
+      extra.awaited = context.subscriptions;
+      const work: Work = { id, caller: new AbortController() };
+      extra.running.add(work);
+      const end = (): void => void extra.running.delete(work);
       const refused = (errors: readonly GraphQLError[]): readonly GraphQLError[] => {
         end();
         return errors.map(withoutHttp);
@@ -112,7 +124,12 @@ export function serveSockets(deps: {
       try {
         if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
         const { viewer } = extra.admission;
-        const engine = graphql.getEnveloped({ services, viewer, params } as never) as Engine;
+        const engine = graphql.getEnveloped({
+          services,
+          viewer,
+          caller: work.caller.signal,
+          params,
+        } as never) as Engine;
         const document = engine.parse(params.query);
         const errors = engine.validate(engine.schema, document);
         if (errors.length > 0) return refused(errors);
@@ -165,6 +182,7 @@ export function serveSockets(deps: {
     socket.on('error', (error) => {
       log.warn({ reason: error.message }, 'a socket failed');
     });
+    const state: State = { socket, running: new Set() };
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
@@ -182,18 +200,22 @@ export function serveSockets(deps: {
             const text = data.toString('utf8');
             if (hasMoreValues(text, operationLimits.values))
               return void socket.close(CloseCode.BadRequest, 'A message holds too many values.');
-            handle(text).catch((error: unknown) => {
-              log.warn({ reason: String(error) }, 'a message on a socket could not be handled');
-              socket.close(CloseCode.BadRequest, 'Invalid message received');
-            });
+            handle(text).then(
+              () => abandon(state, (id) => !(id in (state.awaited ?? {}))),
+              (error: unknown) => {
+                log.warn({ reason: String(error) }, 'a message on a socket could not be handled');
+                socket.close(CloseCode.BadRequest, 'Invalid message received');
+              },
+            );
           });
         },
       },
-      { socket, running: 0 },
+      state,
     );
     const stopBeating = keepAlive(socket);
     socket.once('close', (code, reason) => {
       stopBeating();
+      abandon(state, () => true);
       closed(code, reason.toString()).catch((error: unknown) => {
         faults.mask(error);
       });
@@ -229,14 +251,10 @@ function keepAlive(socket: WebSocket): () => void {
   return () => clearInterval(beat);
 }
 
-/** Counts one operation more; the returned function, which may be called twice, one less. */
-function counted(state: State): () => void {
-  let running = true;
-  state.running += 1;
-  return () => {
-    if (running) state.running -= 1;
-    running = false;
-  };
+/** Tells the work that nobody waits for that it is so. */
+function abandon({ running }: State, isUnheard: (id: string) => boolean): void {
+  for (const { id, caller } of running)
+    if (!caller.signal.aborted && isUnheard(id)) caller.abort(callerGone());
 }
 
 const fault = (code: string, message: string): GraphQLError =>

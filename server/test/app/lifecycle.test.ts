@@ -7,7 +7,7 @@ import { liveTurn } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { titleOfFork } from '../../src/app/services/fork.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
-import { ada, attach, bob, createWorld, newKey, settled, until, type World } from './support/world.ts';
+import { ada, attach, bob, createWorld, newKey, settled, until, waits, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -20,13 +20,11 @@ const close = (key = newKey(), by = ada) => world.services.workstreams.close(by,
 const open = (key = newKey()) => world.services.workstreams.open(ada, { key, workstreamId: id });
 const remove = (key = newKey(), by = ada) => world.services.workstreams.delete(by, { key, workstreamId: id });
 const fork = (revision: number | null = null, of = id) =>
-  world.services.workstreams.fork(ada, {
-    key: newKey(),
-    workstreamId: of,
-    revision,
-    title: null,
-    workspace: null,
-  });
+  world.services.workstreams.fork(
+    ada,
+    { key: newKey(), workstreamId: of, revision, title: null, workspace: null },
+    waits,
+  );
 const rewind = (messageId: string, turnId: string | null) =>
   world.services.messages.rewind(ada, { key: newKey(), workstreamId: id, messageId, turnId });
 const projection = () => world.registry.peek(id)!.state().projection;
@@ -448,7 +446,7 @@ describe('The conversation', () => {
 describe('A name', () => {
   const unnamed = async (model: string | null = null): Promise<void> => {
     const input = { key: newKey(), title: null, model, workspace: null, approvalMode: null };
-    const outcome = await world.services.workstreams.create(ada, input);
+    const outcome = await world.services.workstreams.create(ada, input, waits);
     id = outcome.type === 'Accepted' ? outcome.workstreamId : '';
   };
   const configure = (title: string) =>

@@ -7,6 +7,7 @@ import type { Viewer } from 'schema/model';
 import { applyEntry, emptyProjection, type ApprovalMode } from 'schema/projection';
 import type { Services } from 'schema/services';
 import type { Command } from '../../src/core/inputs.ts';
+import { waits } from '../app/support/world.ts';
 import { marksIn, type JournalLaws } from './journal-laws.ts';
 import type { Violate } from './laws.ts';
 import type { Node } from './node.ts';
@@ -159,13 +160,11 @@ export function createPeople(deps: {
       case 'decide':
         return services.approvals.decide(by, { key, workstreamId, ...fields(input) });
       case 'create':
-        return services.workstreams.create(by, {
-          key,
-          title: key,
-          model: null,
-          workspace: null,
-          approvalMode: null,
-        });
+        return services.workstreams.create(
+          by,
+          { key, title: key, model: null, workspace: null, approvalMode: null },
+          waits,
+        );
     }
   }
 

@@ -39,7 +39,7 @@ export interface MemoryStorage extends Storage {
   /** From now on nothing answers: commits are `unavailable`, the rest rejects. */
   goAway(): void;
   comeBack(): void;
-  /** The next `count` commits are written, but their answer is lost (D-52). */
+  /** The next `count` commits, of whatever, are written, but their answer is lost (D-52). */
   loseAnswers(count?: number): void;
   /** The next commits are refused as data the database cannot hold. */
   refuseData(on: boolean): void;
@@ -52,6 +52,8 @@ export interface MemoryStorage extends Storage {
   takeOver(workstreamId: string): void;
   /** The workstream is deleted from under its owner. */
   remove(workstreamId: string): void;
+  /** It is being made again, with all that is its own. */
+  forgeCreating(workstreamId: string): void;
   /** The session's term is over; terms end when a test says so, never by the clock. */
   expire(sessionId: string): void;
   /** It was made, and last changed, so many milliseconds earlier. */
@@ -116,6 +118,14 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     await arrived();
     if (away) throw new StorageUnavailableError('The database does not answer (TEST).');
     return work();
+  }
+
+  /** What was done, unless the answer that says so is lost. */
+  async function told<T>(work: () => T): Promise<T> {
+    const outcome = await answer(work);
+    if (lost === 0) return outcome;
+    lost -= 1;
+    throw new StorageUnavailableError('The database does not answer (TEST).');
   }
 
   async function arrived(): Promise<void> {
@@ -202,14 +212,13 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     return keys.size > receiptKeysLoaded ? null : keys;
   }
 
-  function removeRow({ id, projection }: Row): Removed {
+  function removeRow(row: Row): Removed {
+    const { id, projection } = row;
     rows.delete(id);
     for (const [name, receipt] of receipts)
       if (commandKeys.get(id)?.has(receiptKey(receipt))) receipts.delete(name);
     commandKeys.delete(id);
-    const { workspace } = projection.configuration;
-    const shared = [...rows.values()].some((row) => row.projection.configuration.workspace === workspace);
-    return { id, workspaceFree: workspace === '' || !shared };
+    return { id, folder: projection.configuration.workspace };
   }
 
   const payloadBytes = (id: string, entry: Entry): number =>
@@ -283,15 +292,16 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
-      conversation: (id, { through, superseded }) =>
-        answer(() =>
-          stored(rows.get(id)?.entries ?? []).filter(
+      conversation: (id, { through, superseded, signal }) =>
+        answer(() => {
+          signal?.throwIfAborted();
+          return stored(rows.get(id)?.entries ?? []).filter(
             (e) =>
               isConversation(e.kind) &&
               e.revision <= through &&
               !superseded.some((span) => e.revision > span.after && e.revision <= span.through),
-          ),
-        ),
+          );
+        }),
       rewinds: (id, through) =>
         answer(() =>
           stored(rows.get(id)?.entries ?? []).filter(
@@ -389,7 +399,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
         ),
       openCycles: (range) =>
         answer(() => {
-          const open = [...rows.values()].flatMap((row) =>
+          const open = visible().flatMap((row) =>
             [...row.cycles.values()]
               .filter((cycle) => cycle.status === 'OPEN')
               .map((cycle) => ({ workstreamId: row.id, cycle: stored(cycle) })),
@@ -399,11 +409,13 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       decisionOf: (id, cycleId, callId) =>
         answer(
           () =>
-            rows
-              .get(id)
+            visible()
+              .find((row) => row.id === id)
               ?.cycles.get(cycleId)
               ?.items.find((item) => item.callId === callId)?.decision ?? null,
         ),
+      worksIn: (folder) =>
+        answer(() => visible().some((row) => row.projection.configuration.workspace === folder)),
     },
 
     search: {
@@ -436,7 +448,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
 
     reservations: {
       reserve: ({ id, incarnation, sessionId }) =>
-        answer(() => {
+        told(() => {
           if (rows.has(id)) throw new Error('This id is taken.');
           const at = new Date(clock.now()).toISOString();
           rows.set(id, {
@@ -456,8 +468,9 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             cycles: new Map(),
           });
         }),
-      publish: (batch) =>
-        answer(() => {
+      publish: (batch, signal) =>
+        told(() => {
+          signal?.throwIfAborted();
           const flaw = flawOf(batch);
           if (flaw) throw new Error(flaw);
           const row = rows.get(batch.workstreamId);
@@ -476,15 +489,15 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           return { type: 'published' };
         }),
       rollback: (id, incarnation) =>
-        answer(() => {
+        told(() => {
           const row = rows.get(id);
           if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') rows.delete(id);
         }),
     },
 
     removal: {
-      async remove({ workstreamId: id, incarnation, epoch, sessionId, receipt }) {
-        const outcome = await answer(() => {
+      remove: ({ workstreamId: id, incarnation, epoch, sessionId, receipt }) =>
+        told(() => {
           const row = rows.get(id);
           if (row?.incarnation !== incarnation || row.lifecycle === 'CREATING')
             return { type: 'notFound' } as const;
@@ -493,11 +506,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           if (receipts.has(place(receipt.scope, receipt.key))) return { type: 'duplicate' } as const;
           receipts.set(place(receipt.scope, receipt.key), stored(receipt));
           return { type: 'removed', ...removeRow(row) } as const;
-        });
-        if (lost === 0) return outcome;
-        lost -= 1;
-        throw new StorageUnavailableError('The database does not answer (TEST).');
-      },
+        }),
       reap: (by, olderThanMs) =>
         sweep(
           by,
@@ -586,6 +595,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       change(row, { epoch: row.epoch + 1, owner: 'another' });
     },
     remove: (id) => void rows.delete(id),
+    forgeCreating: (id) => change(rows.get(id)!, { lifecycle: 'CREATING' }),
     age(id, ms) {
       const at = new Date(clock.now() - ms).toISOString();
       change(rows.get(id)!, { createdAt: at, updatedAt: at });

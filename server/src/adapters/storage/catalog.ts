@@ -6,14 +6,16 @@ import { NodeSessionRow } from './entities/node-session.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
+import { publishedOnly } from './published.ts';
 import { cycleOf, decisionOf } from './rows.ts';
 
 export function createCatalog(orm: Orm): Catalog {
+  const reader = publishedOnly(orm);
   return {
     get: (id) =>
       available(async () => {
-        const em = orm.em.fork();
-        const row = await em.findOne(WorkstreamRow, { id, lifecycle: { $ne: 'CREATING' } });
+        const em = reader();
+        const row = await em.findOne(WorkstreamRow, { id });
         if (!row) return null;
         const { incarnation, epoch, revision, projection, quarantine, ownerSession } = row;
         const owner = ownerSession ? await em.findOne(NodeSessionRow, liveSession(ownerSession)) : null;
@@ -32,11 +34,11 @@ export function createCatalog(orm: Orm): Catalog {
 
     list: ({ first, after }, lifecycle) =>
       available(async () => {
-        const em = orm.em.fork();
-        const visible = { lifecycle: lifecycle ?? { $ne: 'CREATING' as const } };
+        const em = reader();
+        const listed = lifecycle ? { lifecycle } : {};
         const rows = await em.find(
           WorkstreamRow,
-          after ? { ...visible, ...before('createdAt', after) } : visible,
+          after ? { ...listed, ...before('createdAt', after) } : listed,
           {
             fields: [
               'id',
@@ -67,12 +69,12 @@ export function createCatalog(orm: Orm): Catalog {
           createdAt: row.createdAt.toISOString(),
           updatedAt: row.updatedAt.toISOString(),
         }));
-        return { items, hasNext: rows.length > first, totalCount: await em.count(WorkstreamRow, visible) };
+        return { items, hasNext: rows.length > first, totalCount: await em.count(WorkstreamRow, listed) };
       }),
 
     openCycles: ({ first, after }) =>
       available(async () => {
-        const em = orm.em.fork();
+        const em = reader();
         const open = { status: 'OPEN' as const };
         const rows = await em.find(
           ApprovalCycleRow,
@@ -95,11 +97,14 @@ export function createCatalog(orm: Orm): Catalog {
 
     decisionOf: (workstreamId, cycleId, callId) =>
       available(async () => {
-        const em = orm.em.fork();
+        const em = reader();
         const cycle = await em.findOne(ApprovalCycleRow, { id: cycleId, workstream: workstreamId });
         const item = cycle && (await em.findOne(ApprovalItemRow, { cycle: cycleId, callId }));
         return item && decisionOf(item);
       }),
+
+    worksIn: (folder) =>
+      available(async () => (await reader().count(WorkstreamRow, { workspace: folder })) > 0),
   };
 }
 

@@ -119,11 +119,5 @@ async function deleteLocked(em: SqlEntityManager, id: string): Promise<Removed> 
     'delete from workstream where id = ? returning workspace',
     [id],
   );
-  const workspace = row?.workspace ?? '';
-  if (workspace === '') return { id, workspaceFree: true };
-  const [other] = await em.execute<{ shared: boolean }[]>(
-    'select exists (select 1 from workstream where workspace = ?) as shared',
-    [workspace],
-  );
-  return { id, workspaceFree: other?.shared !== true };
+  return { id, folder: row?.workspace ?? '' };
 }

@@ -19,24 +19,32 @@ import {
 import { cut } from '../../core/kit/cut.ts';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Journal } from '../../ports/journal.ts';
 import { refusalView } from '../views/refusals.ts';
 import { authorOf } from './command.ts';
 import { givenTitle, invalid, titleProblem } from './commands.ts';
-import { bringIntoBeing, type CreateDeps, type Prepared } from './create.ts';
+import type { Prepared } from './birth.ts';
+import type { CreateDeps } from './create.ts';
 
 export interface ForkDeps extends CreateDeps {
   readonly catalog: Catalog;
+  readonly journal: Journal;
+  readonly ids: Ids;
 }
 
 export async function forkWorkstream(
   deps: ForkDeps,
   by: Viewer,
   input: ForkWorkstream,
+  caller: AbortSignal,
 ): Promise<ForkWorkstreamOutcome> {
   const title = givenTitle(input.title);
   const problem = title === null ? null : titleProblem(title);
   if (problem !== null) return invalid('title', problem);
-  return bringIntoBeing(deps, by, 'fork', input, (id) => prepareFork(deps, by, input, title, id));
+  return deps.bringIntoBeing({ by, name: 'fork', input, caller }, (id) =>
+    prepareFork(deps, by, input, title, id, caller),
+  );
 }
 
 async function prepareFork(
@@ -45,6 +53,7 @@ async function prepareFork(
   input: ForkWorkstream,
   title: string | null,
   id: string,
+  signal: AbortSignal,
 ): Promise<Prepared | InvalidInput | WorkstreamNotFound> {
   const source = await deps.catalog.get(input.workstreamId);
   if (!source) return notFound;
@@ -58,7 +67,7 @@ async function prepareFork(
     if (chosen.type === 'refused') return invalid('workspace', chosen.problem);
     workspace = chosen.path;
   }
-  const copied = await conversationAt(deps, source, revision);
+  const copied = await conversationAt(deps, source, revision, signal);
   // What was read is whole only if it was still there afterwards: entries are never changed, but deleted with the rest.
   if ((await deps.catalog.get(source.id))?.incarnation !== source.incarnation) return notFound;
   const models = deps.model.list();
@@ -98,9 +107,11 @@ async function conversationAt(
   { journal }: ForkDeps,
   source: WorkstreamRow,
   revision: number,
+  signal: AbortSignal,
 ): Promise<readonly Entry[]> {
   const rewinds = await journal.rewinds(source.id, revision);
-  const told = await journal.conversation(source.id, { through: revision, superseded: spansOf(rewinds) });
+  const superseded = spansOf(rewinds);
+  const told = await journal.conversation(source.id, { through: revision, superseded, signal });
   return told.slice(0, wholeBatches(told));
 }
 

@@ -9,6 +9,7 @@ import type { Services } from 'schema/services';
 import { systemSecrets } from '../../../src/adapters/random/index.ts';
 import { createRegistry, type Registry, type RegistryLimits } from '../../../src/app/actor/registry.ts';
 import type { Actor } from '../../../src/app/actor/actor.ts';
+import { withFirstWord } from '../../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
 import { createTurnstile } from '../../../src/app/feed/turnstile.ts';
@@ -61,6 +62,9 @@ export interface World {
   restart(host?: string): Promise<World>;
 }
 
+/** A caller that waits for the answer. */
+export const waits: AbortSignal = new AbortController().signal;
+
 export const newKey = (): string => randomBytes(8).toString('hex');
 
 export const saying = (text: string): Command => ({ type: 'send', text, delivery: 'QUEUE', turnId: null });
@@ -86,7 +90,7 @@ export async function createWorld(
   const sessionId = begun.session.id;
   const model = createFakeModel();
   const tools = createFakeTools();
-  const hub = createHub();
+  const hub = withFirstWord(createHub());
   const lines: LogLine[] = [];
   const note =
     (level: LogLine['level']): Log['info'] =>
@@ -153,7 +157,7 @@ export async function createWorld(
   });
 
   const sweepOnce = (retentionDays: number | null = null): Promise<void> =>
-    sweep({ removal, registry, reserving, workspaces, clock, log, sessionId, retentionDays });
+    sweep({ removal, registry, reserving, catalog, workspaces, clock, log, sessionId, retentionDays });
 
   const world: World = {
     sweep: sweepOnce,
@@ -171,7 +175,7 @@ export async function createWorld(
     breakLeftovers: (error) => void (broken = error),
     async open() {
       const input = { key: newKey(), title: 'Test', model: null, workspace: null, approvalMode: null };
-      const outcome = await services.workstreams.create(ada, input);
+      const outcome = await services.workstreams.create(ada, input, waits);
       if (outcome.type !== 'Accepted') throw new Error(outcome.message);
       return outcome.workstreamId;
     },
