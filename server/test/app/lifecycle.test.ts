@@ -216,6 +216,61 @@ describe('Deleting', () => {
     states.stop();
   });
 
+  it('while a Stop finds it gone first is still said once (D-25, D-26)', async () => {
+    await world.send(id, 'go');
+    await call(0);
+    const said: string[] = [];
+    world.hub.onDeleted((gone) => said.push(gone));
+    const actor = world.registry.peek(id)!;
+    const { removal } = world.storage;
+    const { remove: removing } = removal;
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    Object.assign(removal, {
+      remove: async (...args: Parameters<typeof removing>) => {
+        const outcome = await removing(...args);
+        // Deleted, and the answer is on its way: what the actor stores meanwhile is fenced.
+        void world.stop(id);
+        await until(() => actor.ended() === 'gone');
+        await answered;
+        return outcome;
+      },
+    });
+    const deleting = remove();
+    await until(() => said.length > 0);
+    answer();
+    expect(await deleting).toMatchObject({ type: 'Accepted' });
+    await world.clock.advance(60_000);
+    expect(said).toEqual([id]);
+  });
+
+  it('that nobody knew of and two look for at once is said once (D-25, D-26)', async () => {
+    const said: string[] = [];
+    world.hub.onDeleted((gone) => said.push(gone));
+    const { removal } = world.storage;
+    const { remove: removing } = removal;
+    Object.assign(removal, {
+      remove: async (...args: Parameters<typeof removing>) => {
+        await removing(...args);
+        world.storage.goAway();
+        throw new StorageUnavailableError('lost');
+      },
+    });
+    const key = newKey();
+    expect(await remove(key)).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    world.storage.comeBack();
+    world.storage.hold();
+    // The round looks, and so does whoever repeats it.
+    void world.clock.advance(1_000);
+    await until(() => world.storage.heldCalls === 1);
+    const again = remove(key);
+    await until(() => world.storage.heldCalls === 2);
+    world.storage.release();
+    expect(await again).toMatchObject({ type: 'Accepted', workstreamId: id });
+    await world.clock.advance(60_000);
+    expect(said).toEqual([id]);
+  });
+
   it('that fails when the turn is stopped already does not say that nothing was done (D-11)', async () => {
     await world.send(id, 'go');
     await call(0);
