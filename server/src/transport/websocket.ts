@@ -4,7 +4,8 @@
  * Close codes: 4401 no valid token, or no longer · 1012 the server restarts, reconnect · 1001 the server goes away ·
  * 1013 the database does not answer, try later · 1009 a message over 4 MB. Of these clients give up only on 4401.
  *
- * Invariants: a socket that is gone leaves nothing running; a revoked token has no open socket.
+ * Invariants: a socket that is gone leaves nothing running; a revoked token has no open socket; a
+ * socket has at most twice as many operations unfinished as it may carry, whoever still waits for them.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -62,8 +63,10 @@ interface Operation {
   readonly end: () => void;
 }
 
-/** Most operations, subscriptions included, that run at once on one socket. */
+/** Most operations, subscriptions included, that a client waits for at once on one socket. */
 const maxOperations = 256;
+/** Most that are under way, with those it has left: it may leave all and begin as many others in one breath. */
+const maxUnfinished = 2 * maxOperations;
 /** Between two pings of a socket. */
 const beatMs = 12_000;
 
@@ -109,9 +112,17 @@ export function serveSockets(deps: {
     },
     onSubscribe: async (context, id, params) => {
       const { extra } = context;
-      if (extra.running.size >= maxOperations)
+      // This one is among them already; what was completed is none of them any more.
+      if (Object.keys(context.subscriptions).length > maxOperations)
         return [
           fault('TOO_MANY_OPERATIONS', `A socket carries at most ${maxOperations} operations at once.`),
+        ];
+      if (extra.running.size >= maxUnfinished)
+        return [
+          fault(
+            'TOO_MANY_OPERATIONS',
+            'Too many operations that were completed on this socket are not over yet. Try again after a moment.',
+          ),
         ];
       extra.awaited = context.subscriptions;
       const work: Work = { id, caller: new AbortController() };

@@ -323,6 +323,24 @@ describe('a feed on a socket', () => {
 });
 
 describe('An operation that its client does not wait for any more', () => {
+  it('makes room at once: all subscriptions are exchanged for as many others in one breath', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    const refused: Frame[] = [];
+    socket.on('message', (data: Buffer) => refused.push(JSON.parse(data.toString('utf8')) as Frame));
+    for (let i = 0; i < 256; i++) socket.send(subscribe(`a${i}`, feed, w1));
+    await fake.feed.hasOpen(256);
+    for (let i = 0; i < 256; i++) socket.send(JSON.stringify({ id: `a${i}`, type: 'complete' }));
+    for (let i = 0; i < 256; i++) socket.send(subscribe(`b${i}`, feed, w1));
+    const ponged = messageWhere(socket, ({ type }) => type === 'pong');
+    socket.send(JSON.stringify({ type: 'ping' }));
+    await ponged;
+    await fake.feed.hasOpen(256);
+    expect(refused.filter(({ type }) => type === 'error')).toEqual([]);
+    socket.terminate();
+    await fake.feed.hasOpen(0);
+  });
+
   it('counts until its work is over, and then no longer', async () => {
     const { openSocket, fake } = await serveOne();
     const socket = await admitted(openSocket());
@@ -343,7 +361,8 @@ describe('An operation that its client does not wait for any more', () => {
     const refused = await refusal;
     expect(refused.type).toBe('error');
     expect(errorsOf(refused)[0]!.extensions).toEqual({ code: 'TOO_MANY_OPERATIONS' });
-    expect(asked).toBe(256);
+    // What nobody waits for any more may be as much again, and no more.
+    expect(asked).toBe(512);
     answer();
     const ponged = messageWhere(socket, ({ type }) => type === 'pong');
     socket.send(JSON.stringify({ type: 'ping' }));
