@@ -24,6 +24,7 @@ import { withFirstWord } from './app/feed/first-word.ts';
 import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
+import { createHeldTokens } from './app/rounds/held-tokens.ts';
 import { createRecovery } from './app/rounds/recovery.ts';
 import { createSweeps } from './app/rounds/sweeps.ts';
 import { createServices } from './app/services/index.ts';
@@ -222,6 +223,8 @@ async function assemble(
     retentionDays: config.retentionDays,
   });
 
+  const heldTokens = createHeldTokens({ tokens, clock, log });
+
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -240,6 +243,8 @@ async function assemble(
   heartbeat.run();
   recovery.run();
   sweeps.run();
+  // Nobody else can revoke a token in a database that is this process's alone.
+  if (!storage.exclusive) heldTokens.run();
 
   let stopped: Promise<void> | null = null;
   return {
@@ -257,6 +262,7 @@ async function assemble(
           heartbeat.stop();
           recovery.stop();
           sweeps.stop();
+          heldTokens.stop();
           await registry.stop(settleMs);
           await http.close({ reconnect: true });
           await session.end();

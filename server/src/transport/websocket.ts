@@ -4,8 +4,8 @@
  * Close codes: 4401 no valid token, or no longer · 1012 the server restarts, reconnect · 1001 the server goes away ·
  * 1013 the database does not answer, try later · 1009 a message over 4 MB. Of these clients give up only on 4401.
  *
- * Invariants: a socket that is gone leaves nothing running; a revoked token has no open socket; a
- * socket has at most twice as many operations unfinished as it may carry, whoever still waits for them.
+ * Invariants: a socket that is gone leaves nothing running; nothing begins on one whose token was revoked, which closes
+ * it; a socket has at most twice as many operations unfinished as it may carry, whoever still waits for them.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -67,6 +67,7 @@ interface Operation {
 const maxOperations = 256;
 /** Most that are under way, with those it has left: it may leave all and begin as many others in one breath. */
 const maxUnfinished = 2 * maxOperations;
+const tokenRevoked = 'The token was revoked.';
 /** Between two pings of a socket. */
 const beatMs = 12_000;
 
@@ -91,7 +92,7 @@ export function serveSockets(deps: {
       const { socket } = extra;
       try {
         const admission = await admit(access, tokenOf(connectionParams), () => {
-          socket.close(4401, 'The token was revoked.');
+          socket.close(4401, tokenRevoked);
         });
         if (!admission) {
           socket.close(4401, 'A valid token is needed.');
@@ -134,7 +135,11 @@ export function serveSockets(deps: {
       };
       try {
         if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
-        const { viewer } = extra.admission;
+        const viewer = await extra.admission.again();
+        if (!viewer) {
+          extra.socket.close(4401, tokenRevoked);
+          throw fault('UNAUTHENTICATED', unauthenticated);
+        }
         const engine = graphql.getEnveloped({
           services,
           viewer,

@@ -618,6 +618,10 @@ export function storageContract(open: () => Promise<Opened>): void {
       expect(await storage.tokens.revoke(one.id)).toMatchObject({ id: one.id });
       expect(await storage.tokens.revoke(randomId())).toBeNull();
       expect(await storage.tokens.find(one.hash)).toBeNull();
+      const good = token();
+      await storage.tokens.create(good, receipt('ada', randomId()));
+      const stranger = randomId();
+      expect(await storage.tokens.goneOf([good.id, one.id, stranger])).toEqual([one.id, stranger]);
       expect((await storage.tokens.list()).map((t) => t.id)).not.toContain(one.id);
     });
   });

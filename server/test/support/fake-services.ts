@@ -436,6 +436,10 @@ export function createFakeAccess() {
       valid.delete(token);
       for (const callback of watchers.get(`id-${token}`) ?? []) callback();
     },
+    /** Somebody else revoked it: nobody here is told. */
+    revokeElsewhere(token: string) {
+      valid.delete(token);
+    },
     /** How many wait to hear of a revocation. */
     get watching() {
       return [...watchers.values()].reduce((sum, set) => sum + set.size, 0);

@@ -560,6 +560,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           tokens.set(id, { ...token, revoked: true });
           return tokenRow(token);
         }),
+      goneOf: (ids) => answer(() => ids.filter((id) => tokens.get(id)?.revoked !== false)),
       list: () => answer(() => [...tokens.values()].filter((t) => !t.revoked).map(tokenRow)),
     },
 

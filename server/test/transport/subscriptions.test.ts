@@ -150,6 +150,43 @@ describe('opening a socket', () => {
     other.close();
   });
 
+  it.each([
+    ['a query', '{ viewer { name } }'],
+    ['a mutation', 'mutation { createToken(input: { key: "12345678", name: "x" }) { __typename } }'],
+    ['a subscription', 'subscription { workstreamStates { __typename } }'],
+  ])(
+    'ends at %s when its token was revoked by another server meanwhile, which is not begun',
+    async (_, query) => {
+      const { openSocket, gate, fake } = await serveOne();
+      let created = 0;
+      fake.services.tokens.create = () => {
+        created += 1;
+        return Promise.reject(new Error('not here'));
+      };
+      const socket = await admitted(openSocket());
+      const heard: Frame[] = [];
+      socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString('utf8')) as Frame));
+      gate.revokeElsewhere('good');
+      const end = closed(socket);
+      socket.send(subscribe('1', query, {}));
+      expect(await end).toEqual({ code: 4401, reason: 'The token was revoked.' });
+      expect(heard.filter(({ type }) => type === 'next')).toEqual([]);
+      expect([created, fake.states.open]).toEqual([0, 0]);
+    },
+  );
+
+  it('begins nothing while its token cannot be checked, and stays open', async () => {
+    const { openSocket, gate } = await serveOne();
+    const socket = await admitted(openSocket());
+    gate.broken.error = Object.assign(new Error('away'), { name: 'StorageUnavailableError' });
+    socket.send(subscribe('1', '{ viewer { name } }', {}));
+    expect(errorsOf(await message(socket))[0]!.extensions).toEqual({ code: 'STORAGE_UNAVAILABLE' });
+    gate.broken.error = null;
+    socket.send(subscribe('2', '{ viewer { name } }', {}));
+    expect((await message(socket)).type).toBe('next');
+    socket.close();
+  });
+
   it('lets nobody in whose token was revoked while it was being asked about', async () => {
     const { openSocket, gate } = await serve();
     const authenticate = gate.access.authenticate.bind(gate.access);
