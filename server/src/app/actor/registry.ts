@@ -271,7 +271,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     if (started.length === 0) return;
     const ended = await deps.processes.endLeftovers({ callIds: started });
     if (ended.length > 0)
-      deps.log.info({ workstream: id, calls: ended }, 'ended processes a dead server left behind');
+      deps.log.info({ workstream: id, calls: ended }, 'killed what was found running of a dead server');
   }
 
   /** Counts it; answers how many in a row. */
