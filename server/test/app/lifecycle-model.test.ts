@@ -19,7 +19,7 @@ import { createMemoryStorage, type MemoryStorage } from '../support/memory-stora
 import { ada, bob, createWorld, type World } from './support/world.ts';
 
 const runs = Number(process.env['LIFECYCLE_RUNS'] ?? 300);
-const seed = process.env['LIFECYCLE_SEED'];
+const seed = Number(process.env['LIFECYCLE_SEED'] ?? Date.now() % 2 ** 31);
 const path = process.env['LIFECYCLE_PATH'];
 
 /** Fewer than there are workstreams, so that they make way for one another. */
@@ -728,8 +728,9 @@ describe('in any life of a server', () => {
           await finish(life);
           noteAll(life);
         }),
-        { numRuns: runs, ...(seed && { seed: Number(seed) }), ...(path && { path }) },
+        { numRuns: runs, seed, ...(path && { path }) },
       );
+      if (process.env['LIFECYCLE_RUNS']) console.log(`lifecycle: ${runs} lives, 0 violations, seed ${seed}`);
       if (process.env['LIFECYCLE_REACH'])
         console.log(
           [...happened]
