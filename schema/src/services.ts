@@ -169,7 +169,10 @@ export type DeleteWorkstream = OnWorkstream;
 export type DeleteWorkstreamOutcome =
   | (Accepted & {
       readonly workstreamId: string;
-      /** The folder that was made for it and is left, because files are in it; null when nothing is left. */
+      /**
+       * The folder that was made for it, or for what it is a fork of, and is left, because files are in it or (its own)
+       * another works there; null when none is left.
+       */
       readonly workspaceKept: string | null;
     })
   | LifecycleRefusal;

@@ -327,7 +327,7 @@ builder.mutationField('createWorkstream', (t) =>
       STORAGE_UNAVAILABLE: StorageUnavailable,
     }),
     description:
-      'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind. ' +
+      'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind, nor does a caller who goes away before. ' +
       'INVALID_INPUT names the field: an unknown model, a folder that is missing or outside of the allowed roots, a title too long.',
     args: { input: t.arg({ type: CreateWorkstreamInput, required: true, description: 'What to make.' }) },
     resolve: (
