@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CreateWorkstream } from 'schema/services';
 import { createWorkspaces } from '../../src/adapters/workspaces/index.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
@@ -301,6 +301,7 @@ describe('Creating, when an answer of the database is lost', () => {
     const both = await Promise.all([create({ key }), create({ key })]);
     const [id] = folders();
     expect(both).toMatchObject([{ workstreamId: id }, { workstreamId: id }]);
+    expect(announced).toEqual([`${id} OPEN`]);
     await world.clock.advance(120_000);
     expect(announced).toEqual([`${id} OPEN`]);
   });
@@ -358,19 +359,24 @@ describe('Creating for a caller who goes away', () => {
   }
 
   it.each([
-    ['is looked up', () => world.storage.journal, 'findReceipt'],
-    ['is reserved', () => world.storage.reservations, 'reserve'],
-    ['is prepared', () => workspaces, 'choose'],
-    ['is being published', () => world.storage.reservations, 'publish'],
-  ] as const)('while it %s leaves nothing, and the key makes it afresh (D-20)', async (_, port, method) => {
-    const announced: string[] = [];
-    world.hub.onAnnounce(({ id }) => announced.push(id));
-    const key = newKey();
-    await expect(create({ key }, ada, vanishing(port(), method))).rejects.toBe(gone);
-    expect([world.storage.rows, folders(), announced]).toEqual([0, [], []]);
-    const { id } = await stored(await create({ key }));
-    expect([world.storage.rows, folders(), announced]).toEqual([1, [id], [id]]);
-  });
+    ['is looked up', () => world.storage.journal, 'findReceipt', 0],
+    ['is reserved', () => world.storage.reservations, 'reserve', 0],
+    ['is prepared', () => workspaces, 'choose', 1],
+    ['is being published', () => world.storage.reservations, 'publish', 1],
+  ] as const)(
+    'while it %s leaves nothing, and the key makes it afresh (D-20)',
+    async (_, port, method, prepared) => {
+      const announced: string[] = [];
+      world.hub.onAnnounce(({ id }) => announced.push(id));
+      const key = newKey();
+      const choose = vi.spyOn(workspaces, 'choose');
+      await expect(create({ key }, ada, vanishing(port(), method))).rejects.toBe(gone);
+      expect(choose).toHaveBeenCalledTimes(prepared);
+      expect([world.storage.rows, folders(), announced]).toEqual([0, [], []]);
+      const { id } = await stored(await create({ key }));
+      expect([world.storage.rows, folders(), announced]).toEqual([1, [id], [id]]);
+    },
+  );
 
   it('once it is published takes nothing back (D-20)', async () => {
     const caller = new AbortController();

@@ -111,6 +111,7 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
     return head?.incarnation === incarnation ? 'PUBLISHED' : 'GONE';
   }
 
+  /** Says and does what follows; of two that looked, the second finds nothing left to do. */
   async function settled({ id }: Reserved, how: 'PUBLISHED' | 'GONE'): Promise<void> {
     if (how === 'PUBLISHED') deps.hub.arrived(id);
     else {
@@ -123,8 +124,8 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
   /** Settles one that was left open. Rejects when the database is away. */
   async function resolve(open: Reserved): Promise<void> {
     const how = await settle(open);
-    // Of two that looked, one says it.
-    if (unresolved.delete(open)) await settled(open, how);
+    unresolved.delete(open);
+    await settled(open, how);
   }
 
   function leaveOpen(open: Reserved, error: unknown): void {
@@ -146,16 +147,15 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
     prepare: (id: string) => Promise<Prepared | InvalidInput | Refusal>,
     caller: AbortSignal,
   ): Promise<Born | Refusal> {
-    caller.throwIfAborted();
     const reserved = { id: deps.ids.random128(), incarnation: deps.ids.random128(), key };
     const { id, incarnation } = reserved;
     let publishing = false;
     const attempt = async (): Promise<Born | Refusal> => {
       await deps.reservations.reserve({ id, incarnation, sessionId: deps.sessionId });
+      // Preparing may be long. (Publishing looks for itself.)
       caller.throwIfAborted();
       const prepared = await prepare(id);
       if (prepared.type === 'Rejected') return prepared;
-      caller.throwIfAborted();
       publishing = true;
       return publish(reserved, firstBatch(deps, reserved, prepared.bodies), caller);
     };
