@@ -25,6 +25,7 @@ import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
 import { createHeldTokens } from './app/rounds/held-tokens.ts';
+import { createLookout, noLookout } from './app/rounds/lookout.ts';
 import { createRecovery } from './app/rounds/recovery.ts';
 import { createSweeps } from './app/rounds/sweeps.ts';
 import { createServices } from './app/services/index.ts';
@@ -151,6 +152,9 @@ async function assemble(
     random: Math.random,
     limits: { maxLoaded: config.maxLoaded, idleUnloadMs: config.idleUnloadMinutes * 60_000 },
   });
+  const lookout = storage.exclusive
+    ? noLookout
+    : createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log });
   const reserving = new Set<string>();
   const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
@@ -177,6 +181,7 @@ async function assemble(
     search: storage.search,
     sessionId: session.id,
     isStopping: () => stopping,
+    awake: lookout.awake,
     serverInfo: () =>
       Promise.resolve({
         version,
@@ -245,6 +250,7 @@ async function assemble(
   sweeps.run();
   // Nobody else can revoke a token in a database that is this process's alone.
   if (!storage.exclusive) heldTokens.run();
+  lookout.run();
 
   let stopped: Promise<void> | null = null;
   return {
@@ -263,6 +269,7 @@ async function assemble(
           recovery.stop();
           sweeps.stop();
           heldTokens.stop();
+          lookout.stop();
           await registry.stop(settleMs);
           await http.close({ reconnect: true });
           await session.end();

@@ -27,6 +27,7 @@ import {
   turn,
   type Made,
 } from '../adapters/storage/fixtures.ts';
+import { elsewhereContract } from './elsewhere.ts';
 import { removalContract } from './removal.ts';
 import { searchContract } from './search.ts';
 
@@ -68,6 +69,7 @@ export function storageContract(open: () => Promise<Opened>): void {
   }
 
   searchContract(() => ({ storage, session }));
+  elsewhereContract(() => ({ storage, session }));
   removalContract(() => ({ opened, storage, session }));
 
   describe('The journal', () => {

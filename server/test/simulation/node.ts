@@ -143,6 +143,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       search: storage.search,
       sessionId: session.id,
       isStopping: () => stopping,
+      awake: () => Promise.resolve(),
       serverInfo: () => Promise.reject(new Error('not asked here')),
     });
     running = { services, registry, hub };

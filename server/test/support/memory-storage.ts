@@ -27,7 +27,7 @@ import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/j
 import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 import { receiptKey } from '../../src/core/journal/receipt.ts';
 import { onlyWaits } from '../../src/core/workstream/lifecycle.ts';
-import type { Page, PageRange, Place } from '../../src/ports/catalog.ts';
+import type { Page, PageRange, Place, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { receiptKeysLoaded, type Batch, type CommitOutcome, type Receipt } from '../../src/ports/journal.ts';
 import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
@@ -108,6 +108,10 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   const codes = new Map<string, { readonly expiresAt: number; readonly used: boolean }>();
   const tokens = new Map<string, Token>();
   const attempts: Batch[] = [];
+  /** What the list shows of each, and at which look that was noticed; and what was deleted before which. */
+  const listed = new Map<string, { readonly shown: string; readonly at: number }>();
+  const deletions: { readonly id: string; readonly at: number }[] = [];
+  let looks = 0;
   let away = false;
   let lost = 0;
   let refusing = false;
@@ -140,6 +144,34 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       [...rows.values()].filter((row) => row.lifecycle !== 'CREATING'),
       placeOfRow,
     );
+
+  const summary = (row: Row): SummaryRow => ({
+    id: row.id,
+    title: row.projection.configuration.title,
+    state: row.quarantine === null ? row.state : 'ERROR',
+    stopping: isStopping(row.projection),
+    lifecycle: row.lifecycle === 'CLOSED' ? 'CLOSED' : 'OPEN',
+    model: row.projection.configuration.model,
+    revision: row.revision,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  });
+
+  /** Notes what the list shows by now. (What changed and changed back between two looks is missed, unlike in SQL.) */
+  function notice(): void {
+    looks += 1;
+    for (const row of visible()) {
+      const { revision: _, createdAt: _made, updatedAt: _changed, ...shows } = summary(row);
+      const shown = JSON.stringify(shows);
+      if (listed.get(row.id)?.shown !== shown) listed.set(row.id, { shown, at: looks });
+    }
+  }
+
+  function drop(row: Row): void {
+    rows.delete(row.id);
+    listed.delete(row.id);
+    if (row.lifecycle !== 'CREATING') deletions.push({ id: row.id, at: looks + 1 });
+  }
 
   /** The row after the batch, or why the tables refuse it. */
   function written(row: Row, batch: Batch): Row | { readonly conflict: string } {
@@ -214,7 +246,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
 
   function removeRow(row: Row): Removed {
     const { id, projection } = row;
-    rows.delete(id);
+    drop(row);
     for (const [name, receipt] of receipts)
       if (commandKeys.get(id)?.has(receiptKey(receipt))) receipts.delete(name);
     commandKeys.delete(id);
@@ -382,17 +414,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           pageOf(
             visible()
               .filter((row) => !lifecycle || row.lifecycle === lifecycle)
-              .map((row) => ({
-                id: row.id,
-                title: row.projection.configuration.title,
-                state: row.state,
-                stopping: isStopping(row.projection),
-                lifecycle: row.lifecycle === 'CLOSED' ? ('CLOSED' as const) : ('OPEN' as const),
-                model: row.projection.configuration.model,
-                revision: row.revision,
-                createdAt: row.createdAt,
-                updatedAt: row.updatedAt,
-              })),
+              .map(summary),
             range,
             placeOfRow,
           ),
@@ -416,6 +438,25 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
         ),
       worksIn: (folder) =>
         answer(() => visible().some((row) => row.projection.configuration.workspace === folder)),
+    },
+
+    elsewhere: {
+      look: (ids, since) =>
+        answer(() => {
+          notice();
+          const isNews = (noticed: { readonly at: number } | undefined): boolean =>
+            since !== null && noticed !== undefined && noticed.at > Number(since);
+          return {
+            mark: String(looks),
+            asked: visible()
+              .filter((row) => ids.includes(row.id))
+              .map((row) => ({ ...summary(row), incarnation: row.incarnation, epoch: row.epoch })),
+            changed: visible()
+              .filter((row) => isNews(listed.get(row.id)))
+              .map(summary),
+            deleted: deletions.filter(isNews).map(({ id }) => id),
+          };
+        }),
     },
 
     search: {
@@ -595,7 +636,10 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       const row = rows.get(id)!;
       change(row, { epoch: row.epoch + 1, owner: 'another' });
     },
-    remove: (id) => void rows.delete(id),
+    remove(id) {
+      const row = rows.get(id);
+      if (row) drop(row);
+    },
     forgeCreating: (id) => change(rows.get(id)!, { lifecycle: 'CREATING' }),
     age(id, ms) {
       const at = new Date(clock.now() - ms).toISOString();

@@ -22,6 +22,8 @@ export interface StatesDeps {
   readonly hub: Hub;
   readonly clock: Clock;
   readonly turnstile: Turnstile;
+  /** Resolves once what other servers change from now on is told to the hub. */
+  readonly awake: () => Promise<void>;
 }
 
 export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGenerator<WorkstreamStateItem> {
@@ -62,9 +64,10 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const { items } = await deps.turnstile(signal)(() =>
-      deps.catalog.list({ first: snapshotSize, after: null }),
-    );
+    const { items } = await deps.turnstile(signal)(async () => {
+      await deps.awake();
+      return deps.catalog.list({ first: snapshotSize, after: null });
+    });
     beat();
     yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
     while (!signal.aborted) {

@@ -38,6 +38,8 @@ export interface ServicesDeps
   readonly tokens: Tokens;
   readonly search: Search;
   serverInfo(): Promise<ServerModel>;
+  /** Resolves once what other servers change from now on is told here. */
+  readonly awake: () => Promise<void>;
 }
 
 export function createServices(deps: ServicesDeps): Services {

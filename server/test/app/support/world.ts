@@ -13,6 +13,7 @@ import { withFirstWord } from '../../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
 import { createTurnstile } from '../../../src/app/feed/turnstile.ts';
+import { createLookout, noLookout } from '../../../src/app/rounds/lookout.ts';
 import { sweep } from '../../../src/app/rounds/sweeps.ts';
 import { createServices } from '../../../src/app/services/index.ts';
 import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
@@ -80,6 +81,8 @@ export async function createWorld(
     readonly random?: () => number;
     readonly limits?: RegistryLimits;
     readonly isStopping?: () => boolean;
+    /** It shares the storage with others, and looks what they do. */
+    readonly looksOut?: boolean;
   } = {},
 ): Promise<World> {
   const clock = options.clock ?? createTestClock();
@@ -126,6 +129,10 @@ export async function createWorld(
     random: options.random ?? (() => 0.5),
     ...(options.limits && { limits: options.limits }),
   });
+  const lookout = options.looksOut
+    ? createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log })
+    : noLookout;
+  lookout.run();
   const secrets = systemSecrets;
   const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock });
   const workspaces = options.workspaces ?? {
@@ -153,6 +160,7 @@ export async function createWorld(
     search: storage.search,
     sessionId,
     isStopping: options.isStopping ?? (() => false),
+    awake: lookout.awake,
     serverInfo: () => Promise.reject(new Error('not asked here')),
   });
 
