@@ -28,6 +28,7 @@ import {
   type Made,
 } from '../adapters/storage/fixtures.ts';
 import { elsewhereContract } from './elsewhere.ts';
+import { overviewContract } from './overview.ts';
 import { removalContract } from './removal.ts';
 import { searchContract } from './search.ts';
 
@@ -70,6 +71,7 @@ export function storageContract(open: () => Promise<Opened>): void {
 
   searchContract(() => ({ storage, session }));
   elsewhereContract(() => ({ storage, session }));
+  overviewContract(() => ({ opened, storage, session }));
   removalContract(() => ({ opened, storage, session }));
 
   describe('The journal', () => {

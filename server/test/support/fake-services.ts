@@ -176,7 +176,7 @@ export function createFakeServices() {
         return read({ items, hasNext: from + first < all.length, totalCount: all.length });
       },
       async *states(signal) {
-        yield { type: 'StatesSnapshot', workstreams: [...workstreams.values()].map(summaryOf) };
+        yield { type: 'StatesSnapshot', workstreams: [...workstreams.values()].map(summaryOf), older: null };
         yield* states.follow(signal);
       },
       create: (by, input) => {

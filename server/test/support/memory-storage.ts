@@ -419,6 +419,26 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             placeOfRow,
           ),
         ),
+      overview: ({ newest, living }) =>
+        answer(() => {
+          const [first, rest] = [visible().slice(0, newest), visible().slice(newest)];
+          const last = first.at(-1);
+          const waits = (row: Row): number => (row.state === 'ATTENTION' ? 0 : 1);
+          const has = (lifecycle: 'OPEN' | 'CLOSED'): boolean =>
+            rest.some((row) => row.lifecycle === lifecycle);
+          return {
+            newest: first.map(summary),
+            living: rest
+              .filter((row) => row.projection.turn !== null && !isSettled(row.projection.turn))
+              .toSorted((a, b) => waits(a) - waits(b))
+              .slice(0, living)
+              .map(summary),
+            older:
+              last && rest.length > 0
+                ? { after: placeOfRow(last), open: has('OPEN'), closed: has('CLOSED') }
+                : null,
+          };
+        }),
       openCycles: (range) =>
         answer(() => {
           const open = visible().flatMap((row) =>

@@ -8,6 +8,7 @@ import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
 import { publishedOnly } from './published.ts';
 import { cycleOf, decisionOf } from './rows.ts';
+import { newestFirst, summaryFields, summaryRow } from './summaries.ts';
 
 export function createCatalog(orm: Orm): Catalog {
   const reader = publishedOnly(orm);
@@ -39,37 +40,40 @@ export function createCatalog(orm: Orm): Catalog {
         const rows = await em.find(
           WorkstreamRow,
           after ? { ...listed, ...before('createdAt', after) } : listed,
-          {
-            fields: [
-              'id',
-              'title',
-              'state',
-              'stopping',
-              'lifecycle',
-              'model',
-              'revision',
-              'quarantine',
-              'createdAt',
-              'updatedAt',
-            ],
-            orderBy: { createdAt: 'desc', id: 'desc' },
-            limit: first + 1,
-            disableIdentityMap: true,
-          },
+          { fields: summaryFields, orderBy: newestFirst, limit: first + 1, disableIdentityMap: true },
         );
-        const items = rows.slice(0, first).map((row) => ({
-          id: row.id,
-          title: row.title,
-          // Nobody runs it, whatever its last entry said (D-71).
-          state: row.quarantine === null ? row.state : ('ERROR' as const),
-          stopping: row.stopping,
-          lifecycle: row.lifecycle === 'CLOSED' ? ('CLOSED' as const) : ('OPEN' as const),
-          model: row.model,
-          revision: row.revision,
-          createdAt: row.createdAt.toISOString(),
-          updatedAt: row.updatedAt.toISOString(),
-        }));
+        const items = rows.slice(0, first).map(summaryRow);
         return { items, hasNext: rows.length > first, totalCount: await em.count(WorkstreamRow, listed) };
+      }),
+
+    overview: ({ newest, living }) =>
+      available(async () => {
+        const listed = { fields: summaryFields, disableIdentityMap: true } as const;
+        const rows = await reader().find(
+          WorkstreamRow,
+          {},
+          { ...listed, orderBy: newestFirst, limit: newest + 1 },
+        );
+        const first = rows.slice(0, newest).map(summaryRow);
+        const last = first.at(-1);
+        if (!last || rows.length <= newest) return { newest: first, living: [], older: null };
+        const place = { at: last.createdAt, id: last.id };
+        const has = async (lifecycle: 'OPEN' | 'CLOSED'): Promise<boolean> =>
+          (await reader().findOne(
+            WorkstreamRow,
+            { lifecycle, ...before('createdAt', place) },
+            { fields: ['id'], orderBy: newestFirst },
+          )) !== null;
+        const [live, open, closed] = await Promise.all([
+          reader().find(
+            WorkstreamRow,
+            { lifecycle: 'OPEN', [raw(hasLiveTurn)]: [], ...before('createdAt', place) },
+            { ...listed, orderBy: [{ [raw(waits)]: 'desc' }, newestFirst], limit: living },
+          ),
+          has('OPEN'),
+          has('CLOSED'),
+        ]);
+        return { newest: first, living: live.map(summaryRow), older: { after: place, open, closed } };
       }),
 
     openCycles: ({ first, after }) =>
@@ -107,6 +111,10 @@ export function createCatalog(orm: Orm): Catalog {
       available(async () => (await reader().count(WorkstreamRow, { workspace: folder })) > 0),
   };
 }
+
+/** By the index of live turns: as many of them as run, whatever has ever been. */
+const hasLiveTurn = 'id in (select workstream_id from turn where outcome is null)';
+const waits = `state = 'ATTENTION'`;
 
 const liveSession = (id: string) => ({
   id,
