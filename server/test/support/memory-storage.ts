@@ -29,7 +29,13 @@ import { receiptKey } from '../../src/core/journal/receipt.ts';
 import { onlyWaits } from '../../src/core/workstream/lifecycle.ts';
 import type { Page, PageRange, Place, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { receiptKeysLoaded, type Batch, type CommitOutcome, type Receipt } from '../../src/ports/journal.ts';
+import {
+  pageBytes,
+  receiptKeysLoaded,
+  type Batch,
+  type CommitOutcome,
+  type Receipt,
+} from '../../src/ports/journal.ts';
 import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
 import type { Removed, Sweeper } from '../../src/ports/removal.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
@@ -497,12 +503,16 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             .toSorted((a, b) => (isBefore(a, b) ? 1 : -1));
           const rest =
             after === null ? all : all.filter((found) => isBefore(found, { ...after, entry: after }));
+          let size = 0;
+          const page = rest.slice(0, first).filter(({ entry }) => {
+            const fits = size < pageBytes;
+            size += JSON.stringify(entry).length;
+            return fits;
+          });
           return {
             type: 'found',
-            items: rest
-              .slice(0, first)
-              .map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
-            hasNext: rest.length > first,
+            items: page.map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
+            hasNext: rest.length > page.length,
           };
         }),
     },
