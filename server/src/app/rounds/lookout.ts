@@ -16,7 +16,7 @@ import type { Hub } from '../feed/hub.ts';
 import type { Round } from './heartbeat.ts';
 
 /** Milliseconds between two looks. */
-export const lookMs = 2_000;
+const lookMs = 2_000;
 
 export interface Lookout extends Round {
   /**
