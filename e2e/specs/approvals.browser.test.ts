@@ -12,6 +12,7 @@ import {
   answers,
   button,
   call,
+  carries,
   hasFocus,
   head,
   inState,
@@ -284,7 +285,7 @@ async function holdDecision(page: Page): Promise<{ readonly made: Promise<void>;
   const made = new Promise<void>((resolve) => (tell = resolve));
   const released = new Promise<void>((resolve) => (release = resolve));
   await page.route('**/graphql', async (route) => {
-    if (route.request().postData()?.includes('decideApproval')) {
+    if (carries(route, 'decideApproval')) {
       tell();
       await released;
     }

@@ -8,7 +8,9 @@ import { lastMessage, type ChatBody } from '../../server/test/support/scripted-p
 import { createBrowserWorld, patienceMs } from '../support/browser.ts';
 import {
   answers,
+  asks,
   button,
+  exchange,
   inState,
   message,
   messages,
@@ -16,8 +18,8 @@ import {
   queue,
   reads,
   say,
-  sending,
   sees,
+  sending,
   waits,
 } from '../support/page.ts';
 
@@ -29,8 +31,7 @@ it('shows an answer as it comes', async () => {
   world.provider.script([{ stream: ['The first half, ', { gate: 'half' }, 'and the second.'] }]);
   const { page } = await world.workstream('As it comes');
   await sees(page.getByText('Nothing was said yet.'));
-  await say(page, 'Tell me something.');
-  await reads(answers(page), 'The first half,');
+  await asks(page, 'Tell me something.', 'The first half,');
   await inState(page, 'Thinking');
   world.provider.release('half');
   await reads(answers(page), 'The first half, and the second.');
@@ -44,8 +45,7 @@ it('shows messages that wait while the agent is busy, and makes them part of the
     { stream: ['Both taken.'] },
   ]);
   const { page } = await world.workstream('Queue');
-  await say(page, 'Do the first thing.');
-  await reads(answers(page), 'One moment.');
+  await asks(page, 'Do the first thing.', 'One moment.');
   await message(page).fill('Then the second.');
   await button(page, 'Queue').click();
   await reads(waits(page), 'Then the second.');
@@ -81,8 +81,7 @@ it('stops in mid-stream, keeps what had come and says so, and holds the queue un
     { stream: ['I went on.'] },
   ]);
   const { page } = await world.workstream('Stop');
-  await say(page, 'Go on for ever.');
-  await reads(answers(page), 'As far as this');
+  await asks(page, 'Go on for ever.', 'As far as this');
   await say(page, 'Something else, then.');
   await sees(queue(page).getByText('One message waits until this turn ends.'));
   await button(page, 'Stop').click();
@@ -106,8 +105,7 @@ it('stops in mid-stream, keeps what had come and says so, and holds the queue un
 it('stops with the Escape key', async () => {
   world.provider.script([{ stream: ['Half a ', { gate: 'never' }] }]);
   const { page } = await world.workstream('Escape');
-  await say(page, 'Go on.');
-  await reads(answers(page), 'Half a');
+  await asks(page, 'Go on.', 'Half a');
   await page.keyboard.press('Escape');
   await reads(answers(page), 'Half a Stopped here.');
   await inState(page, 'Idle');
@@ -118,8 +116,7 @@ it('has the text intact after a reload in mid-stream, and goes on without a repe
     { stream: ['Some words, ', { gate: 'one' }, 'some more, ', { gate: 'two' }, 'the end.'] },
   ]);
   const { page } = await world.workstream('Reload');
-  await say(page, 'Talk.');
-  await reads(answers(page), 'Some words,');
+  await asks(page, 'Talk.', 'Some words,');
   await page.reload();
   await reads(answers(page), 'Some words,');
   world.provider.release('one');
@@ -256,9 +253,7 @@ it('says in a sentence what to do when the endpoint refuses the key, and takes t
   await say(page, 'Hello?');
   await inState(page, 'Failed');
   await sees(page.getByRole('alert').getByText(/refused the credentials.*; check OPENAI_API_KEY/));
-  await say(page, 'And now?');
-  await reads(answers(page), 'Now it works.');
-  await inState(page, 'Idle');
+  await exchange(page, 'And now?', 'Now it works.');
   expect(await page.getByRole('alert').count()).toBe(0);
 });
 

@@ -29,6 +29,8 @@ const title = (page: Page, name: string): Locator => head(page).getByRole('headi
 const isAt = (target: Locator): Promise<void> => expect.poll(() => hasFocus(target)).toBe(true);
 
 async function press(target: Locator, key = 'Enter'): Promise<void> {
+  // Nothing is done from what is not saved yet.
+  await expect.poll(() => target.isEnabled()).toBe(true);
   await target.focus();
   await target.page().keyboard.press(key);
 }
@@ -51,6 +53,9 @@ it('goes on where a page is used: the message field of a new, an opened and a fo
   await press(button(page.locator('[data-line]').last(), 'Fork from here'));
   await sees(title(page, 'Fork of Trying out Weir'));
   await isAt(message(page));
+  await press(button(page, 'Answer again'));
+  await inState(page, 'Idle');
+  await sees(page.getByRole('button', { name: /^One entry set aside by you/ }));
 
   await press(page.getByRole('link', { name: 'New workstream' }));
   await isAt(page.getByRole('heading', { name: 'New workstream' }));

@@ -198,7 +198,7 @@ async function useSocket(scene: Scene): Promise<number> {
     } else if (speaks) open.push(id);
   }
   if (ending === 'in the middle')
-    await until('a second word', () => open.every((id) => (heard.get(id) ?? 0) > 0));
+    await until('a word of each', () => open.every((id) => (heard.get(id) ?? 0) > 0));
   if (ending === 'in order') for (const id of open) say({ type: 'complete', id });
   await drop();
   return asked;

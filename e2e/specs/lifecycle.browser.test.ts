@@ -8,10 +8,13 @@ import { expect, it } from 'vitest';
 import { createBrowserWorld } from '../support/browser.ts';
 import {
   answers,
+  asks,
   button,
+  exchange,
   hasFocus,
   head,
   inState,
+  list,
   message,
   messages,
   misses,
@@ -23,7 +26,6 @@ import {
 
 const world = createBrowserWorld();
 
-const list = (page: Page): Locator => page.getByRole('navigation', { name: 'Workstreams' });
 const row = (page: Page, title: string): Locator =>
   list(page).getByRole('listitem').filter({ hasText: title });
 const title = (page: Page, name: string): Locator => head(page).getByRole('heading', { name, exact: true });
@@ -76,14 +78,13 @@ it('renames a workstream in its header and in the list, and another tab shows it
 it('closes a workstream in the middle of a turn, which can then be read and not written to, and opens it (D-23)', async () => {
   world.provider.script([{ stream: ['Half an ', { gate: 'never' }] }, { stream: ['Back again.'] }]);
   const { page } = await world.workstream('Put away');
-  await say(page, 'Go on for ever.');
-  await reads(answers(page), 'Half an');
+  await asks(page, 'Go on for ever.', 'Half an');
 
   await choose(head(page), 'Put away', 'Close');
   await sees(page.getByText('Closed: it can be read, and opened again.'));
   await inState(page, 'Closed');
   await sees(answers(page).getByText('Half an'));
-  await sees(transcript(page).getByText(/^Closed by /));
+  await sees(transcript(page).getByText('Closed, by you', { exact: true }));
   expect(await message(page).isDisabled()).toBe(true);
   await sees(page.getByText('This workstream is closed. It can be read, and takes no messages.'));
   await misses(row(page, 'Put away'));
@@ -94,7 +95,7 @@ it('closes a workstream in the middle of a turn, which can then be read and not 
   await button(page, 'Open').last().click();
   await inState(page, 'Idle');
   await misses(page.getByText('Closed: it can be read, and opened again.'));
-  await sees(transcript(page).getByText(/^Opened again by /));
+  await sees(transcript(page).getByText('Opened again, by you', { exact: true }));
   await sees(row(page, 'Put away'));
   await say(page, 'And now?');
   await reads(answers(page).last(), 'Back again.');
@@ -129,9 +130,7 @@ it('deletes a workstream only when asked twice, and tells another tab what becam
 it('forks at a message with what came before it, and says where it came from (D-20)', async () => {
   world.provider.script([{ stream: ['One.'] }, { stream: ['Two.'] }]);
   const { page, id } = await world.workstream('Source');
-  await say(page, 'First?');
-  await reads(answers(page), 'One.');
-  await inState(page, 'Idle');
+  await exchange(page, 'First?', 'One.');
   await say(page, 'Second?');
   await reads(answers(page).last(), 'Two.');
   await inState(page, 'Idle');
@@ -149,7 +148,7 @@ it('forks at a message with what came before it, and says where it came from (D-
   expect(await answers(page).count()).toBe(2);
 
   await choose(row(page, 'Fork of Source'), 'Fork of Source', 'Fork');
-  await sees(title(page, 'Fork of Fork of Source'));
+  await sees(title(page, 'Fork of Source (2)'));
   await reads(answers(page), 'One.');
 });
 
@@ -170,8 +169,10 @@ it('shows the open ones, the closed ones or all, and closes several at once (D-2
   expect(await hasFocus(button(list(page), 'Select'))).toBe(true);
   await misses(row(page, 'Goes one'));
   await sees(row(page, 'Stays'));
+  await sees(button(list(page), 'Dismiss'));
 
   await button(list(page), 'Closed').click();
+  await misses(list(page).getByText('2 closed.', { exact: true }));
   await sees(row(page, 'Goes one'));
   await sees(row(page, 'Goes two').getByText('Closed', { exact: true }));
   expect(await row(page, 'Stays').count()).toBe(0);

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { createBrowserWorld } from '../support/browser.ts';
-import { answers, button, call, inState, message, question, sees } from '../support/page.ts';
+import { answers, button, call, inState, list, message, question, sees } from '../support/page.ts';
 
 const world = createBrowserWorld({ model: 'demo', signedIn: false });
 
@@ -70,7 +70,7 @@ it('takes a link once: the code leaves the address, and a second browser is told
   await world.start();
   const first = await (await world.browser(null)).newPage();
   await first.goto(world.weir.link);
-  await sees(first.getByRole('navigation', { name: 'Workstreams' }));
+  await sees(list(first));
   expect(await historyOf(first)).toEqual([`${world.weir.url}/#/`]);
 
   world.allow(/401/);
@@ -84,7 +84,7 @@ it('takes a link once: the code leaves the address, and a second browser is told
   // Whoever is signed in already stays so.
   await first.goto('about:blank');
   await first.goto(world.weir.link);
-  await sees(first.getByRole('navigation', { name: 'Workstreams' }));
+  await sees(list(first));
 });
 
 it('takes a link that is pasted where a token is asked for', async () => {
@@ -93,7 +93,7 @@ it('takes a link that is pasted where a token is asked for', async () => {
   await page.goto(world.weir.url);
   await page.getByRole('textbox', { name: 'Token' }).fill(world.weir.link);
   await button(page, 'Sign in').click();
-  await sees(page.getByRole('navigation', { name: 'Workstreams' }));
+  await sees(list(page));
 });
 
 it('tells a browser without a token how to get in, and refuses a code and a token that are made up', async () => {
@@ -126,7 +126,10 @@ it('ends a session everywhere when its token is revoked, and lets a new token in
   await other.goto(world.weir.url);
   await other.getByLabel('Token').fill(secret);
   await other.keyboard.press('Enter');
-  await sees(other.getByRole('navigation', { name: 'Workstreams' }));
+  await sees(list(other));
+  // Until the server has said who it is, a token that is refused counts as one that was mistyped.
+  await other.getByRole('link', { name: 'Server', exact: true }).click();
+  await sees(other.getByText('signed in with the token “another browser”'));
 
   await button(page, 'Revoke another browser').click();
   await button(page, 'Revoke “another browser” now').click();
@@ -143,7 +146,7 @@ async function arrive(): Promise<Page> {
   }
   const page = await (await world.browser(token)).newPage();
   await page.goto(world.weir.url);
-  await sees(page.getByRole('navigation', { name: 'Workstreams' }));
+  await sees(list(page));
   return page;
 }
 

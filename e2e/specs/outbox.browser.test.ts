@@ -5,12 +5,21 @@
 import type { Route } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { createBrowserWorld, patienceMs } from '../support/browser.ts';
-import { answers, inState, message, messages, misses, reads, say, sees, sending } from '../support/page.ts';
+import {
+  answers,
+  asks,
+  carries,
+  inState,
+  message,
+  messages,
+  misses,
+  reads,
+  say,
+  sees,
+  sending,
+} from '../support/page.ts';
 
 const world = createBrowserWorld();
-
-const asks = (route: Route, operation: string): boolean =>
-  (route.request().postData() ?? '').includes(operation);
 
 it('goes on with a message whose answer was lost, and with the next one behind it, while nothing says yet who is there (D-60)', async () => {
   world.provider.script([{ stream: ['Yes.'] }, { stream: ['Yes again.'] }]);
@@ -21,7 +30,7 @@ it('goes on with a message whose answer was lost, and with the next one behind i
   let unanswered = 0;
   const keys: unknown[] = [];
   await page.route('**/graphql', async (route) => {
-    if (asks(route, 'mutation SendMessage')) {
+    if (carries(route, 'mutation SendMessage')) {
       keys.push(keyOf(route));
       if (lost > 0) return route.continue();
       lost += 1;
@@ -29,15 +38,14 @@ it('goes on with a message whose answer was lost, and with the next one behind i
       await route.fetch();
       return route.abort('failed');
     }
-    if (asks(route, 'query Server') && unanswered < 3) {
+    if (carries(route, 'query Server') && unanswered < 3) {
       unanswered += 1;
       return route.abort('failed');
     }
     return route.continue();
   });
 
-  await say(page, 'One?');
-  await reads(answers(page), 'Yes.');
+  await asks(page, 'One?', 'Yes.');
   await sees(sending(page).getByText('One?'));
   unanswered = 0;
   await page.reload();
@@ -62,7 +70,7 @@ it('says what the browser has no room to keep, asks before the page is left, and
   await inState(page, 'Idle');
   let away = true;
   await page.route('**/graphql', (route) =>
-    away && asks(route, 'mutation SendMessage') ? route.abort('failed') : route.continue(),
+    away && carries(route, 'mutation SendMessage') ? route.abort('failed') : route.continue(),
   );
   const notKept = page.getByRole('status').filter({ hasText: 'has no room to keep all of this' });
   await message(page).fill('Is this');

@@ -11,8 +11,10 @@ import { lastMessage } from '../../server/test/support/scripted-provider.ts';
 import { createBrowserWorld } from '../support/browser.ts';
 import {
   answers,
+  asks,
   button,
   call,
+  carries,
   hasFocus,
   head,
   inState,
@@ -45,8 +47,7 @@ it('says a steer to the running turn after its current step, with Ctrl+Enter or 
     { stream: ['And that was later.'] },
   ]);
   const { page } = await world.workstream('Steer');
-  await say(page, 'Which way?');
-  await reads(answers(page), 'I shall look.');
+  await asks(page, 'Which way?', 'I shall look.');
   await sees(page.getByText('steers: it is said after the current step'));
   await message(page).fill('To the left.');
   await message(page).press('Control+Enter');
@@ -80,12 +81,11 @@ it('gives a steer back that came when the turn had ended, says so, and sends it 
     { stream: ['Hello again.'] },
   ]);
   const { page } = await world.workstream('Too late');
-  await say(page, 'Say goodbye.');
-  await reads(answers(page), 'Well,');
+  await asks(page, 'Say goodbye.', 'Well,');
   let go = (): void => undefined;
   const gone = new Promise<void>((resolve) => (go = resolve));
   await page.route('**/graphql', async (route) => {
-    if (route.request().postData()?.includes('"STEER"')) await gone;
+    if (carries(route, '"STEER"')) await gone;
     await route.continue();
   });
   await message(page).fill('Not yet!');
@@ -108,14 +108,8 @@ it('lets nobody steer on the credentials of another, and says why; what he sends
     { when: (body) => /Hers, changed/.test(String(lastMessage(body).content)), stream: ['Now hers.'] },
   ]);
   const { page, id } = await world.workstream('Two people');
-  const { data } = await world.api.query<{ createToken: { secret: string } }>(
-    `mutation ($key: IdempotencyKey!) { createToken(input: { key: $key, name: "Ann" }) { ... on CreateTokenPayload { secret } } }`,
-    { key: crypto.randomUUID() },
-  );
-  await say(page, 'Work for me.');
-  await reads(answers(page), 'I am yours.');
-  const hers = await (await world.browser(data!.createToken.secret)).newPage();
-  await hers.goto(`${world.weir.url}/#/w/${id}`);
+  await asks(page, 'Work for me.', 'I am yours.');
+  const hers = await world.person('Ann', `/w/${id}`);
   await reads(answers(hers), 'I am yours.');
   await message(hers).fill('Hers.');
   expect(await button(hers, 'Steer').isDisabled()).toBe(true);
@@ -142,8 +136,7 @@ it('lets nobody steer on the credentials of another, and says why; what he sends
 it('changes what waits in its place, leaves it with Escape, and takes it back into the field or undoes that (D-63)', async () => {
   world.provider.script([{ stream: ['Busy. ', { gate: 'busy' }, 'Done.'] }, { stream: ['Both taken.'] }]);
   const { page } = await world.workstream('Change');
-  await say(page, 'Begin.');
-  await reads(answers(page), 'Busy.');
+  await asks(page, 'Begin.', 'Busy.');
   for (const text of ['First.', 'Second.', 'Third.']) await say(page, text);
   await sees(row(page, 'Third.'));
 
@@ -184,8 +177,7 @@ it('keeps the words of a change whose message went out first, over a reload, and
     { stream: ['Taken as it was.'] },
   ]);
   const { page } = await world.workstream('Taken first');
-  await say(page, 'Begin.');
-  await reads(answers(page), 'Busy.');
+  await asks(page, 'Begin.', 'Busy.');
   await say(page, 'As it was.');
   await button(row(page, 'As it was.'), 'Edit').click();
   await changed(page).fill('As it should have been.');
@@ -204,8 +196,7 @@ it('keeps the words of a change whose message went out first, over a reload, and
 it('holds what waits after a stop, says why, lets it be changed there, and goes on with it (D-63, D-65)', async () => {
   world.provider.script([{ stream: ['For ever ', { gate: 'never' }] }, { stream: ['Went on.'] }]);
   const { page } = await world.workstream('Held');
-  await say(page, 'Go on.');
-  await reads(answers(page), 'For ever');
+  await asks(page, 'Go on.', 'For ever');
   await say(page, 'Next.');
   await sees(row(page, 'Next.'));
   await button(page, 'Stop').click();
@@ -260,7 +251,8 @@ it('asks nothing about edits of the workspace once it is told to trust them, say
   await dialog.getByRole('radio', { name: 'Trust edits in the workspace' }).check();
   await button(dialog, 'Set').click();
   await sees(button(head(page), 'Approvals: Trusts edits'));
-  expect(await hasFocus(button(head(page), 'Approvals: Trusts edits'))).toBe(true);
+  // The feed may be here before the answer, which closes the dialog.
+  await expect.poll(() => hasFocus(button(head(page), 'Approvals: Trusts edits'))).toBe(true);
   await say(page, 'Write it.');
   const card = call(page, 'write_file');
   await sees(card.getByText(/^Not asked: “Trust edits in the workspace” was set by you, /));

@@ -10,6 +10,7 @@ import { lastMessage, type Step } from '../../server/test/support/scripted-provi
 import { createBrowserWorld } from '../support/browser.ts';
 import {
   answers,
+  asks,
   button,
   call,
   head,
@@ -31,8 +32,7 @@ it('says that the server is gone, comes back by itself, and carries an answer on
     { when: (body) => lastMessage(body).content === 'Tell me a story.', stream: ['Once upon a time.'] },
   ]);
   const { page } = await world.workstream('Killed in mid-stream');
-  await say(page, 'Tell me a story.');
-  await reads(answers(page), 'It was a dark');
+  await asks(page, 'Tell me a story.', 'It was a dark');
   await reads(connection(page), 'Connected');
 
   await world.kill();

@@ -8,10 +8,13 @@ import { run, startServer, withDatabase } from '../../server/test/support/databa
 import { createBrowserWorld } from '../support/browser.ts';
 import {
   answers,
+  asks,
   button,
+  exchange,
   hasFocus,
   head,
   inState,
+  list,
   message,
   messages,
   misses,
@@ -30,15 +33,23 @@ afterAll(async () => {
   await database.stop();
 });
 
+/** Does this while the database refuses every further entry. */
+async function whileRefusing(work: () => Promise<void>): Promise<void> {
+  await sql(`alter table entry add constraint no_more check (revision < 0) not valid`);
+  try {
+    await work();
+  } finally {
+    await sql(`alter table entry drop constraint no_more`);
+  }
+}
+
 const unsaved = (page: Page): Locator => page.getByRole('alert').filter({ hasText: /^\s*Not saved yet\./ });
-const list = (page: Page): Locator => page.getByRole('navigation', { name: 'Workstreams' });
 
 it('says on the page, in the row and for the server that nothing is saved while the database is away, and no more when it is back (D-50)', async () => {
   world.provider.script([{ stream: ['Heard. ', { gate: 'away' }, 'And saved.'] }]);
   const { page } = await world.workstream('Away');
   const other = await world.open('/server');
-  await say(page, 'Listen.');
-  await reads(answers(page), 'Heard.');
+  await asks(page, 'Listen.', 'Heard.');
   await reads(head(page).getByRole('status', { name: 'Connection' }), 'Connected');
   await reads(other.getByRole('definition').nth(3), 'All is saved');
   await run(database.url, `alter database ${name} allow_connections false`);
@@ -63,18 +74,12 @@ it('says on the page, in the row and for the server that nothing is saved while 
 it('says what the database refuses, and takes it away only when told twice, with how much that is (D-51)', async () => {
   world.provider.script([{ stream: ['Kept.'] }, { stream: ['Goes on.'] }]);
   const { page } = await world.workstream('Refused by the database');
-  await say(page, 'Keep this.');
-  await reads(answers(page), 'Kept.');
-  await inState(page, 'Idle');
-  await sql(`alter table entry add constraint no_more check (revision < 0) not valid`);
-  try {
-    await message(page).fill('And this?');
-    await message(page).press('Enter');
+  await exchange(page, 'Keep this.', 'Kept.');
+  await whileRefusing(async () => {
+    await say(page, 'And this?');
     await sees(page.getByRole('alert').filter({ hasText: /^\s*Cannot be saved\./ }));
     await sees(list(page).getByText('Cannot be saved'));
-  } finally {
-    await sql(`alter table entry drop constraint no_more`);
-  }
+  });
   const discard = button(page, 'Discard what could not be saved');
   await discard.click();
   const dialog = page.getByRole('dialog', { name: 'Discard what could not be saved?' });
@@ -105,16 +110,11 @@ it('closes of several those that can be closed, and says at the others why not (
   world.provider.script([{ stream: ['Kept.'] }]);
   const { page } = await world.workstream('Cannot be put away');
   await world.api.create({ title: 'Can be put away', workspace: world.folder('can-be-put-away') });
-  await say(page, 'Keep this.');
-  await reads(answers(page), 'Kept.');
-  await inState(page, 'Idle');
-  await sql(`alter table entry add constraint no_more check (revision < 0) not valid`);
-  try {
+  await exchange(page, 'Keep this.', 'Kept.');
+  await whileRefusing(async () => {
     await say(page, 'And this?');
     await sees(list(page).getByText('Cannot be saved'));
-  } finally {
-    await sql(`alter table entry drop constraint no_more`);
-  }
+  });
 
   await button(list(page), 'Select').click();
   for (const title of ['Cannot be put away', 'Can be put away'])

@@ -55,6 +55,8 @@ export interface BrowserWorld {
   folder(name: string): string;
   /** Another browser, which holds this token; null for one that was never here. */
   browser(token: string | null): Promise<BrowserContext>;
+  /** A page in the browser of somebody else, who signed in with a token of this name. */
+  person(name: string, route: string): Promise<Page>;
   /** Says that the pages of this test may report what matches. */
   allow(problem: RegExp): void;
   /** SIGKILL. What the browser says about a server that is not there is expected from then on. */
@@ -109,9 +111,21 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
 
   async function open(route = '/'): Promise<Page> {
     if (token === null) throw new Error('This world has no token: it was made with signedIn: false.');
-    const page = await (await newContext(token)).newPage();
+    return openWith(token, route);
+  }
+
+  async function openWith(secret: string, route: string): Promise<Page> {
+    const page = await (await newContext(secret)).newPage();
     await page.goto(`${weir.url}/#${route}`);
     return page;
+  }
+
+  async function person(name: string, route: string): Promise<Page> {
+    const { data } = await api.query<{ createToken: { secret: string } }>(
+      'mutation ($input: CreateTokenInput!) { createToken(input: $input) { ... on CreateTokenPayload { secret } } }',
+      { input: { key: crypto.randomUUID(), name } },
+    );
+    return openWith(data!.createToken.secret, route);
   }
 
   function folder(name: string): string {
@@ -194,6 +208,7 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
     },
     folder,
     browser: newContext,
+    person,
     allow: (problem) => void allowed.push(problem),
     async kill() {
       allowed.push(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED/);

@@ -2,7 +2,7 @@
  * Owns: what a person finds and does on a page of Weir, by role and name, in the words that stand there.
  * Does not own: the browser and its server (`browser.ts`).
  */
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { expect } from 'vitest';
 import { patienceMs } from './browser.ts';
 
@@ -15,6 +15,8 @@ export const sending = (page: Page): Locator => page.getByRole('region', { name:
 export const queue = (page: Page): Locator => page.getByRole('region', { name: 'Queue' });
 /** The texts that wait there. */
 export const waits = (page: Page): Locator => queue(page).getByRole('listitem').getByRole('paragraph');
+/** The list of workstreams on the left. */
+export const list = (page: Page): Locator => page.getByRole('navigation', { name: 'Workstreams' });
 export const button = (within: Page | Locator, name: string): Locator =>
   within.getByRole('button', { name, exact: true });
 
@@ -48,6 +50,18 @@ export const reads = (locator: Locator, text: string): Promise<void> =>
     })
     .toBe(text);
 
+/** Says this, and waits until so much of the answer is there: the nth of the page, and without a number its only one. */
+export async function asks(page: Page, text: string, answer: string, nth?: number): Promise<void> {
+  await say(page, text);
+  await reads(nth === undefined ? answers(page) : answers(page).nth(nth), answer);
+}
+
+/** Says this, and waits until the turn is over and the whole answer is there, as `asks` does. */
+export async function exchange(page: Page, text: string, answer: string, nth?: number): Promise<void> {
+  await asks(page, text, answer, nth);
+  await inState(page, 'Idle');
+}
+
 /** Waits until the head of the page names this state. */
 export const inState = (page: Page, state: string): Promise<void> =>
   sees(head(page).getByText(state, { exact: true }));
@@ -64,3 +78,7 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
 
 export const hasFocus = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element.matches(':focus'));
+
+/** Whether this is what a page sends to the server, by a word of it. */
+export const carries = (route: Route, word: string): boolean =>
+  (route.request().postData() ?? '').includes(word);

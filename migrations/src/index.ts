@@ -8,6 +8,7 @@ import { Migration20261130101330_initial } from './Migration20261130101330_initi
 import { Migration20261130130912_steering } from './Migration20261130130912_steering.ts';
 import { Migration20261130133000_search } from './Migration20261130133000_search.ts';
 import { Migration20261130140600_lifecycle } from './Migration20261130140600_lifecycle.ts';
+import { Migration20261130165943_elsewhere } from './Migration20261130165943_elsewhere.ts';
 
 export interface NamedMigration {
   readonly name: string;
@@ -22,4 +23,5 @@ export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130130912_steering', class: Migration20261130130912_steering },
   { name: 'Migration20261130133000_search', class: Migration20261130133000_search },
   { name: 'Migration20261130140600_lifecycle', class: Migration20261130140600_lifecycle },
+  { name: 'Migration20261130165943_elsewhere', class: Migration20261130165943_elsewhere },
 ];

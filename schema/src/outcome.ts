@@ -60,7 +60,7 @@ export type JournalUnsettled = Refusal<'JOURNAL_UNSETTLED'> & {
 export type Quarantined = Refusal<'QUARANTINED'>;
 /** The server is stopping; retry when it is back. */
 export type ShuttingDown = Refusal<'SHUTTING_DOWN'>;
-/** The database did not answer; nothing was done, or (by a deletion) what `message` says; retry. */
+/** The database did not answer; nothing was done, or (by a creation or deletion) what `message` says; retry. */
 export type StorageUnavailable = Refusal<'STORAGE_UNAVAILABLE'>;
 export type TokenNotFound = Refusal<'TOKEN_NOT_FOUND'>;
 

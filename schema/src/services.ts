@@ -59,6 +59,12 @@ interface Accepted {
   readonly durability: Durability;
 }
 
+/** What every command on a workstream says. */
+interface OnWorkstream {
+  readonly key: string;
+  readonly workstreamId: string;
+}
+
 export interface CreateWorkstream {
   readonly key: string;
   /** Null: the server names it "New workstream". At most 200 characters. */
@@ -80,9 +86,7 @@ export type CreateWorkstreamOutcome =
   | ShuttingDown
   | StorageUnavailable;
 
-export interface SendMessage {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface SendMessage extends OnWorkstream {
   /** 1 character to 1 MB of UTF-8. */
   readonly text: string;
   /** What to do while a turn runs: wait for its end, be said to it as soon as it can hear, or be refused (D-63). */
@@ -100,9 +104,7 @@ interface Said {
 }
 export type SendMessageOutcome = (Accepted & Said) | QueueFull | StaleTurn | Busy | NotYours | CommandRefusal;
 
-export interface EditQueuedMessage {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface EditQueuedMessage extends OnWorkstream {
   readonly messageId: string;
   /** As in SendMessage. */
   readonly text: string;
@@ -110,17 +112,13 @@ export interface EditQueuedMessage {
 export type EditQueuedMessageOutcome =
   (Accepted & { readonly queue: Queue }) | MessageNotQueued | NotYours | QueueFull | CommandRefusal;
 
-export interface WithdrawQueuedMessage {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface WithdrawQueuedMessage extends OnWorkstream {
   readonly messageId: string;
 }
 export type WithdrawQueuedMessageOutcome =
   (Accepted & { readonly queue: Queue }) | MessageNotQueued | CommandRefusal;
 
-export interface RewindWorkstream {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface RewindWorkstream extends OnWorkstream {
   /** The message that is taken back, with all that came after it. */
   readonly messageId: string;
   /** The last turn the caller saw; null when none was shown. */
@@ -146,9 +144,7 @@ export interface ResendMessage extends RewindWorkstream {
 }
 export type ResendMessageOutcome = (Accepted & Said) | MessageNotFound | StaleTurn | Busy | CommandRefusal;
 
-export interface RetryTurn {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface RetryTurn extends OnWorkstream {
   /** The last turn the caller saw; null when none was shown. */
   readonly turnId: string | null;
   /** MESSAGE: as if the last message had not been answered. LAST_RESULT: keeps what the turn did. */
@@ -157,9 +153,7 @@ export interface RetryTurn {
 export type RetryTurnOutcome =
   (Accepted & Said) | MessageNotFound | NotYours | StaleTurn | Busy | CommandRefusal;
 
-export interface ConfigureWorkstream {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface ConfigureWorkstream extends OnWorkstream {
   /** 1 to 200 characters; null leaves it. */
   readonly title: string | null;
   /** Null leaves it. */
@@ -170,35 +164,27 @@ export interface ConfigureWorkstream {
 export type ConfigureWorkstreamOutcome =
   (Accepted & { readonly configuration: Configuration }) | CommandRefusal;
 
-export interface CloseWorkstream {
-  readonly key: string;
-  readonly workstreamId: string;
-}
+export type CloseWorkstream = OnWorkstream;
 /** Waits for Stop, at most 10 s, and for the database, 2 s before and 2 s after (D-23). */
 export type CloseWorkstreamOutcome =
   (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | JournalUnsettled | LifecycleRefusal;
 
-export interface OpenWorkstream {
-  readonly key: string;
-  readonly workstreamId: string;
-}
+export type OpenWorkstream = OnWorkstream;
 export type OpenWorkstreamOutcome = (Accepted & { readonly lifecycle: 'OPEN' | 'CLOSED' }) | LifecycleRefusal;
 
-export interface DeleteWorkstream {
-  readonly key: string;
-  readonly workstreamId: string;
-}
+export type DeleteWorkstream = OnWorkstream;
 export type DeleteWorkstreamOutcome =
   | (Accepted & {
       readonly workstreamId: string;
-      /** The folder that was made for it and is left, because files are in it; null when nothing is left. */
+      /**
+       * The folder that was made for it, or for what it is a fork of, and is left, because files are in it or (its own)
+       * another works there; null when none is left.
+       */
       readonly workspaceKept: string | null;
     })
   | LifecycleRefusal;
 
-export interface ForkWorkstream {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface ForkWorkstream extends OnWorkstream {
   /** The last entry to take into account; null: the last durable one. */
   readonly revision: number | null;
   /** Null: the server names it after the source. */
@@ -219,10 +205,7 @@ export interface WorkstreamFilter {
   readonly lifecycle: 'OPEN' | 'CLOSED' | null;
 }
 
-export interface DiscardUnsaved {
-  readonly key: string;
-  readonly workstreamId: string;
-}
+export type DiscardUnsaved = OnWorkstream;
 export type DiscardUnsavedOutcome =
   | (Accepted & {
       /** Entries that were shown and are gone. */
@@ -231,9 +214,7 @@ export type DiscardUnsavedOutcome =
   | NothingToDiscard
   | CommandRefusal;
 
-export interface StopTurn {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface StopTurn extends OnWorkstream {
   /** The turn the caller saw; null: whatever runs. */
   readonly turnId: string | null;
   /** True: does not wait until what the turn began is seen to end (D-66). */
@@ -249,9 +230,7 @@ export type StopTurnOutcome =
   | StaleTurn
   | CommandRefusal;
 
-export interface DecideApproval {
-  readonly key: string;
-  readonly workstreamId: string;
+export interface DecideApproval extends OnWorkstream {
   readonly cycleId: string;
   readonly callId: string;
   readonly argumentsHash: string;
@@ -267,10 +246,7 @@ export type DecideApprovalOutcome =
   | NotYours
   | CommandRefusal;
 
-export interface ResumeQueue {
-  readonly key: string;
-  readonly workstreamId: string;
-}
+export type ResumeQueue = OnWorkstream;
 export type ResumeQueueOutcome = (Accepted & { readonly turnId: string | null }) | CommandRefusal;
 
 export interface CreateToken {
@@ -314,13 +290,18 @@ export interface Services {
     list(range: PageRange, filter: WorkstreamFilter): Promise<Page<WorkstreamSummaryModel>>;
     /** Snapshot, coalesced changes in order per workstream, a heartbeat every 15 s; ends when `signal` aborts. */
     states(signal: AbortSignal): AsyncIterable<WorkstreamStateItem>;
-    create(by: Viewer, input: CreateWorkstream): Promise<CreateWorkstreamOutcome>;
+    /**
+     * `caller` aborts when the caller is gone: what is not made by then is not made, and the promise rejects with its
+     * reason. What is made stays (D-20).
+     */
+    create(by: Viewer, input: CreateWorkstream, caller: AbortSignal): Promise<CreateWorkstreamOutcome>;
     configure(by: Viewer, input: ConfigureWorkstream): Promise<ConfigureWorkstreamOutcome>;
     discardUnsaved(by: Viewer, input: DiscardUnsaved): Promise<DiscardUnsavedOutcome>;
     close(by: Viewer, input: CloseWorkstream): Promise<CloseWorkstreamOutcome>;
     open(by: Viewer, input: OpenWorkstream): Promise<OpenWorkstreamOutcome>;
     delete(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome>;
-    fork(by: Viewer, input: ForkWorkstream): Promise<ForkWorkstreamOutcome>;
+    /** `caller`: as for `create`. */
+    fork(by: Viewer, input: ForkWorkstream, caller: AbortSignal): Promise<ForkWorkstreamOutcome>;
   };
   readonly history: {
     /** Null when there is no such workstream. Fails when the durable prefix cannot be read (D-53). */

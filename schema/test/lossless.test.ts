@@ -37,7 +37,11 @@ function setup() {
       schema,
       source,
       variableValues,
-      contextValue: { services: fake.services, viewer: viewer('good') },
+      contextValue: {
+        services: fake.services,
+        viewer: viewer('good'),
+        caller: new AbortController().signal,
+      },
     });
     expect(result.errors).toBeUndefined();
     return result.data as Json;

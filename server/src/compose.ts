@@ -20,9 +20,12 @@ import { createLog } from './adapters/telemetry/index.ts';
 import { createTools } from './adapters/tools/index.ts';
 import { createWorkspaces } from './adapters/workspaces/index.ts';
 import { createRegistry } from './app/actor/registry.ts';
+import { withFirstWord } from './app/feed/first-word.ts';
 import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
+import { createHeldTokens } from './app/rounds/held-tokens.ts';
+import { createLookout, noLookout } from './app/rounds/lookout.ts';
 import { createRecovery } from './app/rounds/recovery.ts';
 import { createSweeps } from './app/rounds/sweeps.ts';
 import { createServices } from './app/services/index.ts';
@@ -140,7 +143,7 @@ async function assemble(
   const { discovered } = chosen;
   const model = createModels({ clock, log, config: chosen.config, discovered, file });
   const processes = createProcesses({ sessionId: session.id, clock });
-  const hub = createHub();
+  const hub = withFirstWord(createHub());
   const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({
     roots: config.workspaceRoots,
@@ -163,6 +166,9 @@ async function assemble(
     random: Math.random,
     limits: { maxLoaded: config.maxLoaded, idleUnloadMs: config.idleUnloadMinutes * 60_000 },
   });
+  const lookout = storage.exclusive
+    ? noLookout
+    : createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log });
   const reserving = new Set<string>();
   const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
@@ -189,6 +195,7 @@ async function assemble(
     search: storage.search,
     sessionId: session.id,
     isStopping: () => stopping,
+    awake: lookout.awake,
     serverInfo: () =>
       Promise.resolve({
         version,
@@ -227,12 +234,15 @@ async function assemble(
     removal: storage.removal,
     registry,
     reserving,
+    catalog: storage.catalog,
     workspaces,
     clock,
     log,
     sessionId: session.id,
     retentionDays: config.retentionDays,
   });
+
+  const heldTokens = createHeldTokens({ tokens, clock, log });
 
   const http = await startHttp({
     host: config.host,
@@ -252,6 +262,9 @@ async function assemble(
   heartbeat.run();
   recovery.run();
   sweeps.run();
+  // Nobody else can revoke a token in a database that is this process's alone.
+  if (!storage.exclusive) heldTokens.run();
+  lookout.run();
 
   let stopped: Promise<void> | null = null;
   return {
@@ -270,6 +283,8 @@ async function assemble(
           recovery.stop();
           sweeps.stop();
           model.stop();
+          heldTokens.stop();
+          lookout.stop();
           await registry.stop(settleMs);
           await http.close({ reconnect: true });
           await session.end();

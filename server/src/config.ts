@@ -39,7 +39,8 @@ export interface Config {
 }
 
 export type ConfigOutcome =
-  | { readonly type: 'config'; readonly config: Config }
+  /** `warnings`: what was written in vain, perhaps; sentences. */
+  | { readonly type: 'config'; readonly config: Config; readonly warnings: readonly string[] }
   | { readonly type: 'help'; readonly text: string }
   | { readonly type: 'invalid'; readonly problems: readonly string[] };
 
@@ -167,16 +168,60 @@ export function readConfig(
     if (parsed.success) given[name] = parsed.data;
     else problems.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}.`));
   }
-  const config = toConfig(given as Given, cwd);
-  problems.push(...modelFileProblems(config.modelFile, given.WEIR_CONFIG !== undefined, checkModelFile));
+  const asked = given as Given;
+  const config = toConfig(asked, cwd);
+  problems.push(...modelFileProblems(config.modelFile, asked.WEIR_CONFIG !== undefined, checkModelFile));
   const { workspaceRoots } = config;
-  // By number, not by name: what was written there may have been meant for another variable.
-  for (const [i, root] of workspaceRoots.entries())
-    if (!isFolder(root))
-      problems.push(
-        `WEIR_WORKSPACES names a folder that does not exist (number ${i + 1} of ${workspaceRoots.length}); make it first, or name another.`,
-      );
-  return problems.length > 0 ? { type: 'invalid', problems } : { type: 'config', config };
+  for (const [i, root] of workspaceRoots.entries()) {
+    if (isFolder(root)) continue;
+    const which = isSurelyPath(asked.WEIR_WORKSPACES?.[i])
+      ? root
+      : `number ${i + 1} of ${workspaceRoots.length}`;
+    problems.push(
+      `WEIR_WORKSPACES names a folder that does not exist (${which}); make it first, or name another.`,
+    );
+  }
+  if (problems.length > 0) return { type: 'invalid', problems };
+  return { type: 'config', config, warnings: warningsOf(env) };
+}
+
+/** Variables of the name that others read: tools of a server, and scripts that the guides show. */
+const notSettings: ReadonlySet<string> = new Set(['WEIR_TOKEN', 'WEIR_URL', 'WEIR_SESSION', 'WEIR_CALL_ID']);
+const environments = ['production', 'development', 'test'];
+
+/** Names only: a value may be a secret. */
+function warningsOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const warnings = Object.keys(env)
+    .filter((name) => name.startsWith('WEIR_') && !Object.hasOwn(settings, name) && !notSettings.has(name))
+    .map((name) => {
+      const meant = nearest(name);
+      return `There is no setting ${name}, so it changes nothing.${meant === null ? '' : ` Did you mean ${meant}?`}`;
+    });
+  const environment = env['NODE_ENV']?.trim() ?? '';
+  if (environment !== '' && !environments.includes(environment))
+    warnings.push('NODE_ENV is none of production, development and test; it counts as production.');
+  return warnings;
+}
+
+/** The setting that begins like this name for longest; null when none does in more than `WEIR_` and a letter. */
+function nearest(name: string): string | null {
+  const alike = (other: string): number => {
+    const differs = [...name].findIndex((letter, i) => letter !== other[i]);
+    return differs === -1 ? name.length : differs;
+  };
+  const best = Object.keys(settings).reduce((a, b) => (alike(b) > alike(a) ? b : a));
+  return alike(best) > 'WEIR_X'.length ? best : null;
+}
+
+/**
+ * True for what can only be a path, and may be repeated: one that says itself that it is relative, or that begins in a
+ * folder which exists. Anything else may be a secret that was meant for another variable.
+ */
+function isSurelyPath(written: string | undefined): boolean {
+  if (written === undefined || /\bsk-|:\/\/|[\0\n]/i.test(written)) return false;
+  if (/^\.{1,2}[\\/]/.test(written)) return true;
+  const [, first] = /^(\/[^/]+)\/[^/]/.exec(written) ?? [];
+  return first !== undefined && isFolder(first);
 }
 
 /**

@@ -25,10 +25,10 @@ if (outcome.type === 'help') {
   complain('What can be set: npx -y pnpm@12.4.2 start -- --help');
   process.exitCode = 2;
 } else {
-  await run(outcome.config);
+  await run(outcome.config, outcome.warnings);
 }
 
-async function run(config: Parameters<typeof start>[0]): Promise<void> {
+async function run(config: Parameters<typeof start>[0], warnings: readonly string[]): Promise<void> {
   // Before there is anything to stop in order: nothing was accepted yet, and the database dies with its parent.
   const early = (): never => process.exit(0);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -81,7 +81,7 @@ async function run(config: Parameters<typeof start>[0]): Promise<void> {
       await delay(1_000);
     }
   }
-  for (const warning of server.warnings) print(`Warning: ${warning}`);
+  for (const warning of [...warnings, ...server.warnings]) print(`Warning: ${warning}`);
   print(`Model: ${server.model}`);
   print('');
   print('Weir is running. Open this link to sign in (it works once):');

@@ -13,7 +13,7 @@ import { decideApproval } from './operations/turn.ts';
 import { realPace, type Pace, type Persistent } from './persist.ts';
 import { questionTaker, type Question } from './questions.ts';
 import { sendAndSettle, type Settlement, type SettleOptions } from './settle.ts';
-import { followStates, type States } from './states.ts';
+import { followStates, type States, type StatesFollower } from './states.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 import { openWindow, type Windowed, type WindowReader } from './window.ts';
 
@@ -57,8 +57,8 @@ export interface WeirClient {
   ): Promise<Outcome<Decided>>;
   /** Reads around a place of history, a cursor as `search` gives it; does not follow. */
   window(workstreamId: string, place: string, observe: (windowed: Windowed) => void): WindowReader;
-  /** Follows the list of workstreams until stopped. */
-  followStates(observe: (states: States) => void): Persistent;
+  /** Follows the list of workstreams until stopped: every state, and older ones on demand. */
+  followStates(observe: (states: States) => void): StatesFollower;
   /** Ends the socket and with it everything that follows. */
   dispose(): void;
 }
@@ -149,7 +149,8 @@ export type { Connection, Persistent } from './persist.ts';
 export { openQuestions, type Question } from './questions.ts';
 export { exchangeCode, type Exchange } from './session.ts';
 export type { Settled, Settlement, SettleOptions } from './settle.ts';
-export type { States } from './states.ts';
+export type { Listing, Older } from './older.ts';
+export { listedIn, noStates, rowIn, type States, type StatesFollower } from './states.ts';
 export { rowsOf, type Row, type Window, type Windowed, type WindowReader } from './window.ts';
 export type { Model, WorkstreamSummary } from './wire.ts';
 export type { ResultOf } from 'gql.tada';

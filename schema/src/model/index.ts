@@ -50,9 +50,22 @@ export interface WorkstreamSummaryModel {
   readonly updatedAt: string;
 }
 
+/** What a snapshot of the list leaves out. */
+export interface OlderWorkstreams {
+  /** Place of the last one before them: the list goes on after it. */
+  readonly after: Place;
+  /** Whether any of them is open, and closed. */
+  readonly open: boolean;
+  readonly closed: boolean;
+}
+
 /** Items of the list's subscription: a snapshot, then changes, then heartbeats. */
 export type WorkstreamStateItem =
-  | { readonly type: 'StatesSnapshot'; readonly workstreams: readonly WorkstreamSummaryModel[] }
+  | {
+      readonly type: 'StatesSnapshot';
+      readonly workstreams: readonly WorkstreamSummaryModel[];
+      readonly older: OlderWorkstreams | null;
+    }
   | { readonly type: 'StateChanged'; readonly workstream: WorkstreamSummaryModel }
   /** It was deleted; nothing follows about it. */
   | { readonly type: 'WorkstreamDeleted'; readonly workstreamId: string }

@@ -50,23 +50,27 @@ builder.mutationField('forkWorkstream', (t) =>
       'Makes a workstream, open and idle, that begins with the conversation another one had at a place of its journal. The ' +
       'source is only read, may be closed, and may be in the middle of a turn. A call is copied with its ' +
       'result or, with all that came after it, not at all; turns, questions and the queue are not copied; files stay as they ' +
-      'are. Its approval mode is ASK: trust is not inherited. Answers when it is safe and can be found; a failure leaves nothing behind. ' +
+      'are. Its approval mode is ASK: trust is not inherited. Answers when it is safe and can be found; a failure leaves nothing behind, nor does a caller who goes away before. ' +
       'INVALID_INPUT names the field: a revision that is not committed or not there, a folder that is missing or outside of ' +
       'the allowed roots, a title too long.',
     args: { input: t.arg({ type: ForkWorkstreamInput, required: true, description: 'What to fork.' }) },
     resolve: (
       _root,
       { input: { key, workstreamId: source, revision, title, workspace } },
-      { services, viewer },
+      { services, viewer, caller },
     ) =>
       onWorkstream(source, (workstreamId) =>
-        services.workstreams.fork(viewer, {
-          key,
-          workstreamId,
-          revision: revision ?? null,
-          title: title ?? null,
-          workspace: workspace ?? null,
-        }),
+        services.workstreams.fork(
+          viewer,
+          {
+            key,
+            workstreamId,
+            revision: revision ?? null,
+            title: title ?? null,
+            workspace: workspace ?? null,
+          },
+          caller,
+        ),
       ),
   }),
 );

@@ -104,8 +104,8 @@ const DeleteWorkstreamPayload = builder.objectRef<Deleted>('DeleteWorkstreamPayl
     workspaceKept: t.exposeString('workspaceKept', {
       nullable: true,
       description:
-        'Absolute path, on the server, of the folder that was made for it and is left, because files are in it or another ' +
-        'workstream works in it; null when none is left. A folder that was named when it was made is never touched, and not told of here.',
+        'Absolute path, on the server, of the folder that was made for it, or for the workstream that it or its source is a ' +
+        'fork of, and is left, because files are in it or another workstream works in its own; null when none is left. A folder that was named when it was made is never touched, and not told of here.',
     }),
   }),
 });

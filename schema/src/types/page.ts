@@ -49,7 +49,8 @@ export const pageRange = (args: PageArgs): PageRange => ({
   after: args.after == null ? null : decodePlace(args.after),
 });
 
-const encodePlace = ({ at, id }: Place): string => `${Date.parse(at)}.${id}`;
+/** The cursor of what stands there. */
+export const encodePlace = ({ at, id }: Place): string => `${Date.parse(at)}.${id}`;
 
 function decodePlace(cursor: string): Place {
   const match = /^(\d{1,13})\.([\w-]{1,64})$/.exec(cursor);

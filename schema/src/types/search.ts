@@ -59,7 +59,8 @@ const SearchConnection = builder.connectionObject(
     name: 'SearchConnection',
     description:
       'A page of what was found, newest first. What is added meanwhile moves no item from one page to another. There is no ' +
-      'total: counting would cost as much as reading all of it.',
+      'total: counting would cost as much as reading all of it. It has fewer edges than were asked for when the entries are ' +
+      'long, and always at least one when there is any: `hasNextPage` says whether there are more.',
   },
   { name: 'SearchEdge', description: 'An entry that was found, and its place among the others.' },
 );

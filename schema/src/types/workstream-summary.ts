@@ -1,10 +1,14 @@
 /** Owns: the list of workstreams, read and followed. */
 import { builder } from '../builder.ts';
-import type { WorkstreamStateItem as StateItem, WorkstreamSummaryModel } from '../model/index.ts';
+import type {
+  OlderWorkstreams as Older,
+  WorkstreamStateItem as StateItem,
+  WorkstreamSummaryModel,
+} from '../model/index.ts';
 import type { Lifecycle as LifecycleValue } from '../projection/index.ts';
 import type { WorkstreamFilter as Filter } from '../services.ts';
 import { workstreamGlobalId } from './global-id.ts';
-import { badArgument, pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
+import { badArgument, encodePlace, pageArgs, pageComplexity, pageRange, toConnection } from './page.ts';
 import { Persistence, PersistenceStatus } from './persistence.ts';
 import { Lifecycle } from './projection.ts';
 import { untilLeft } from './subscribe.ts';
@@ -101,14 +105,38 @@ builder.queryField('workstreams', (t) =>
 
 type Of<T extends StateItem['type']> = Extract<StateItem, { type: T }>;
 
+const OlderWorkstreams = builder.objectRef<Older>('OlderWorkstreams').implement({
+  description:
+    'The workstreams that were made before the newest ones of a snapshot. Those of them that live are in the snapshot all ' +
+    'the same.',
+  fields: (t) => ({
+    after: t.string({
+      description:
+        'Cursor to read them with, newest first: `workstreams(after:)`, with any `filter`. Keep rows by id.',
+      resolve: (older) => encodePlace(older.after),
+    }),
+    open: t.exposeBoolean('open', { description: 'Whether any of them is open.' }),
+    closed: t.exposeBoolean('closed', { description: 'Whether any of them is closed.' }),
+  }),
+});
+
 const StatesSnapshot = builder.objectRef<Of<'StatesSnapshot'>>('StatesSnapshot').implement({
   description:
-    'All workstreams as they are now, open and closed. Comes first, and again whenever changes were lost: replace what you have.',
+    'Workstreams as they are now: the newest 200, open and closed, and every one that lives, however old: whose turn runs or ' +
+    'waits for a person, or that has something that is not stored. `older` tells how to read the rest. Comes first, and again ' +
+    'whenever changes were lost: replace what you have.',
   fields: (t) => ({
     workstreams: t.field({
       type: [WorkstreamSummary],
-      description: 'The newest first.',
+      description:
+        'The newest first. Of older ones with a turn at most 1,000, those that wait for a person before the others.',
       resolve: (item) => item.workstreams,
+    }),
+    older: t.field({
+      type: OlderWorkstreams,
+      nullable: true,
+      description: 'What there is beyond the newest 200; null: no more, so these are all.',
+      resolve: (item) => item.older,
     }),
   }),
 });
@@ -170,8 +198,8 @@ builder.subscriptionField('workstreamStates', (t) =>
     type: WorkstreamStateItem,
     description:
       'The list of workstreams, live, and how storing is going at the server. Order: one snapshot and one ' +
-      '`ServerPersistenceChanged`, then changes, which for one workstream come in order of its revisions and end with ' +
-      '`WorkstreamDeleted`, and a heartbeat every 15 s. Needs no cursor: after a reconnect it begins with a snapshot again.',
+      '`ServerPersistenceChanged`, then changes of any workstream, also of one that the snapshot left out, which for each ' +
+      'come in order of its revisions and end with `WorkstreamDeleted`, and a heartbeat every 15 s. Needs no cursor: after a reconnect it begins with a snapshot again.',
     subscribe: (_root, _args, { services }) => untilLeft((signal) => services.workstreams.states(signal)),
     resolve: (item) => item,
   }),

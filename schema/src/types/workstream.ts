@@ -329,22 +329,26 @@ builder.mutationField('createWorkstream', (t) =>
       STORAGE_UNAVAILABLE: StorageUnavailable,
     }),
     description:
-      'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind. ' +
+      'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind, nor does a caller who goes away before. ' +
       'INVALID_INPUT names the field: an unknown model, a folder that is missing or outside of the allowed roots, a title too long.',
     args: { input: t.arg({ type: CreateWorkstreamInput, required: true, description: 'What to make.' }) },
     resolve: (
       _root,
       { input: { key, title, model, temperature, effort, workspace, approvalMode } },
-      { services, viewer },
+      { services, viewer, caller },
     ) =>
-      services.workstreams.create(viewer, {
-        key,
-        title: title ?? null,
-        model: model ?? null,
-        temperature: temperature ?? null,
-        effort: effort ?? null,
-        workspace: workspace ?? null,
-        approvalMode: approvalMode ?? null,
-      }),
+      services.workstreams.create(
+        viewer,
+        {
+          key,
+          title: title ?? null,
+          model: model ?? null,
+          temperature: temperature ?? null,
+          effort: effort ?? null,
+          workspace: workspace ?? null,
+          approvalMode: approvalMode ?? null,
+        },
+        caller,
+      ),
   }),
 );

@@ -44,7 +44,7 @@ it('D-51 shows at once that the server cannot store, and which workstreams are i
     message: 'Away.',
   } as const;
   const { seen, following: list } = following(
-    { type: 'StatesSnapshot', workstreams: [row] },
+    { type: 'StatesSnapshot', workstreams: [row], older: null },
     { type: 'ServerPersistenceChanged', persistence: { status: 'HEALTHY' } },
     { type: 'ServerPersistenceChanged', persistence: away },
     { type: 'StateChanged', workstream: { ...row, persistence: 'RETRYING' } },
@@ -59,7 +59,7 @@ it('D-51 shows at once that the server cannot store, and which workstreams are i
 
 it('keeps the row of a snapshot before one that the snapshot has overtaken', async () => {
   const { seen, following: list } = following(
-    { type: 'StatesSnapshot', workstreams: [row] },
+    { type: 'StatesSnapshot', workstreams: [row], older: null },
     { type: 'StateChanged', workstream: { ...row, revision: 3, title: 'older' } },
     { type: 'ServerPersistenceChanged', persistence: { status: 'PENDING' } },
   );
@@ -70,7 +70,7 @@ it('keeps the row of a snapshot before one that the snapshot has overtaken', asy
 
 it('D-51 takes a lower revision for news once something was told since the snapshot: the rest was discarded', async () => {
   const { seen, following: list } = following(
-    { type: 'StatesSnapshot', workstreams: [row] },
+    { type: 'StatesSnapshot', workstreams: [row], older: null },
     { type: 'StateChanged', workstream: { ...row, revision: 7, persistence: 'CONFLICT' } },
     { type: 'StateChanged', workstream: { ...row, revision: 5, title: 'discarded' } },
     { type: 'ServerPersistenceChanged', persistence: { status: 'PENDING' } },
@@ -86,7 +86,7 @@ it('D-51 takes a lower revision for news once something was told since the snaps
 
 it('says of each workstream whether it is open', async () => {
   const { seen, following: list } = following(
-    { type: 'StatesSnapshot', workstreams: [row] },
+    { type: 'StatesSnapshot', workstreams: [row], older: null },
     { type: 'StateChanged', workstream: { ...row, revision: 5, state: 'CLOSED', lifecycle: 'CLOSED' } },
   );
   const lifecycle = () => seen.at(-1)?.workstreams?.get(workstreamGlobalId('w1'))?.lifecycle;
@@ -100,10 +100,10 @@ const idsOf = (states: States | undefined) => [...(states?.workstreams?.keys() ?
 
 it('D-25 drops a deleted workstream, and a change that is told late does not bring it back', async () => {
   const { seen, following: list } = following(
-    { type: 'StatesSnapshot', workstreams: [row, other] },
+    { type: 'StatesSnapshot', workstreams: [row, other], older: null },
     { type: 'WorkstreamDeleted', workstreamId: 'w1' },
     { type: 'StateChanged', workstream: { ...row, revision: 9 } },
-    { type: 'StatesSnapshot', workstreams: [row, other] },
+    { type: 'StatesSnapshot', workstreams: [row, other], older: null },
     { type: 'ServerPersistenceChanged', persistence: { status: 'PENDING' } },
   );
   await until('all was said', () => seen.at(-1)?.persistence?.status === 'PENDING');
@@ -120,11 +120,11 @@ it('D-25 a deleted workstream stays away after a reconnect, and one that was del
     transport,
   } = subscribing(
     [
-      { type: 'StatesSnapshot', workstreams: [row, other] },
+      { type: 'StatesSnapshot', workstreams: [row, other], older: null },
       { type: 'WorkstreamDeleted', workstreamId: 'w1' },
     ],
     [
-      { type: 'StatesSnapshot', workstreams: [row] },
+      { type: 'StatesSnapshot', workstreams: [row], older: null },
       { type: 'ServerPersistenceChanged', persistence: { status: 'PENDING' } },
     ],
   );
@@ -138,7 +138,7 @@ it('D-25 a deleted workstream stays away after a reconnect, and one that was del
 it('D-25 what is deleted before the first list came is not in it', async () => {
   const { seen, following: list } = following(
     { type: 'WorkstreamDeleted', workstreamId: 'w1' },
-    { type: 'StatesSnapshot', workstreams: [row, other] },
+    { type: 'StatesSnapshot', workstreams: [row, other], older: null },
   );
   await until('the list is there', () => idsOf(seen.at(-1)).length > 0);
   list.stop();

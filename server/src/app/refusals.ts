@@ -14,6 +14,8 @@ export type ServerRefusal =
       readonly code: 'STORAGE_UNAVAILABLE';
       /** How far a deletion came all the same. STOPPED: its turn was. UNKNOWN: perhaps to its end. Without it: nowhere. */
       readonly deletion?: 'STOPPED' | 'UNKNOWN';
+      /** Whether a workstream was made is not known. Without it: none was. */
+      readonly creation?: 'UNKNOWN';
     }
   /** The database refused what was accepted; nothing more is, until that is discarded (D-51). */
   | { readonly type: 'Rejected'; readonly code: 'UNSAVED_CONFLICT' }

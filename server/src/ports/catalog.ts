@@ -48,14 +48,28 @@ export interface Page<T> {
   readonly totalCount: number;
 }
 
+/** What a list that is kept live begins with. */
+export interface Overview {
+  /** The newest first. */
+  readonly newest: readonly SummaryRow[];
+  /** Older ones that have a live turn: those that wait for a person first, and then the newest. */
+  readonly living: readonly SummaryRow[];
+  /** What there is after the last of the newest, of either lifecycle; null when that was all. */
+  readonly older: { readonly after: Place; readonly open: boolean; readonly closed: boolean } | null;
+}
+
 export interface Catalog {
   get(id: string): Promise<WorkstreamRow | null>;
   /** Newest `createdAt` first; of one lifecycle, or (none given) of both. */
   list(range: PageRange, lifecycle?: 'OPEN' | 'CLOSED' | null): Promise<Page<SummaryRow>>;
+  /** At most so many of each; what it reads does not grow with what there is. */
+  overview(most: { readonly newest: number; readonly living: number }): Promise<Overview>;
   /** Open approval cycles, the last opened first. */
   openCycles(
     range: PageRange,
   ): Promise<Page<{ readonly workstreamId: string; readonly cycle: ApprovalCycle }>>;
   /** The decision recorded for an item of any cycle, open or not; null when there is none. */
   decisionOf(workstreamId: string, cycleId: string, callId: string): Promise<ApprovalDecision | null>;
+  /** Whether any workstream works in this folder. */
+  worksIn(folder: string): Promise<boolean>;
 }

@@ -82,11 +82,11 @@ export interface Journal {
   lastRevisionOf(workstreamId: string, revision: number, epoch: number): Promise<number>;
   /**
    * Conversation entries at or below `through`, ascending, but for those in a span: what the model is told of them
-   * (D-59). Rejects when the database is away: it never answers with a part.
+   * (D-59). Rejects when the database is away, or `signal` aborts on the way: it never answers with a part.
    */
   conversation(
     workstreamId: string,
-    range: { readonly through: number; readonly superseded: readonly Span[] },
+    range: { readonly through: number; readonly superseded: readonly Span[]; readonly signal?: AbortSignal },
   ): Promise<readonly Entry[]>;
   /** REWIND entries at or below `through`, ascending. */
   rewinds(workstreamId: string, through: number): Promise<readonly EntryOf<'REWIND'>[]>;

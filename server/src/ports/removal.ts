@@ -7,8 +7,8 @@ import type { Receipt } from '../core/journal/receipt.ts';
 /** A workstream that is gone. */
 export interface Removed {
   readonly id: string;
-  /** No other workstream works in its folder. */
-  readonly workspaceFree: boolean;
+  /** The folder it worked in; "" when it came to nothing before one was chosen. */
+  readonly folder: string;
 }
 
 export type RemovalOutcome =

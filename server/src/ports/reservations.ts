@@ -12,11 +12,16 @@ export interface Reservations {
   }): Promise<void>;
   /**
    * Compare-and-swap on incarnation and CREATING: writes the first entries, the receipt, and OPEN.
-   * `duplicate`: the receipt's key is taken (read it back). `gone`: the reservation is no longer there.
+   * `duplicate`: the receipt's key is taken (read it back). `gone`: the reservation is no longer there. Rejects, and has
+   * written nothing, when `signal` aborts before it is done; any other rejection leaves open whether it happened.
    */
   publish(
     batch: Batch,
+    signal?: AbortSignal,
   ): Promise<{ readonly type: 'published' } | { readonly type: 'duplicate' } | { readonly type: 'gone' }>;
-  /** Deletes exactly this reservation, if it is still CREATING. */
+  /**
+   * Deletes exactly this reservation, if it is still CREATING. What was on its way to publish it has then landed before,
+   * or never will.
+   */
   rollback(id: string, incarnation: string): Promise<void>;
 }

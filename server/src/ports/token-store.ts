@@ -27,5 +27,7 @@ export interface TokenStore {
   ): Promise<{ readonly type: 'created'; readonly token: TokenRow } | { readonly type: 'duplicate' }>;
   /** Revokes it (again does no harm); null when there is none. */
   revoke(id: string): Promise<TokenRow | null>;
+  /** Which of these ids are not of a token that is good; one question, however many. */
+  goneOf(ids: readonly string[]): Promise<readonly string[]>;
   list(): Promise<readonly TokenRow[]>;
 }

@@ -11,10 +11,10 @@ export interface Workspaces {
     | { readonly type: 'refused'; readonly problem: string }
   >;
   /**
-   * Takes back the folder that was made for a workstream, if it is empty. Answers its path when it is left, because files
-   * are in it or it cannot be removed; null when there is none, or none any more. Never rejects.
+   * Takes back a folder that `choose` made, if it is empty; any other is let be. Answers its path when it is left, because
+   * files are in it or it cannot be removed; null when there is none, or none any more. Never rejects.
    */
-  abandon(workstreamId: string): Promise<string | null>;
-  /** Path of the folder that was made for a workstream; null when there is none. Never rejects. */
+  abandon(path: string): Promise<string | null>;
+  /** Path of the folder that was made for a workstream, as `choose` gave it; null when there is none. Never rejects. */
   own(workstreamId: string): Promise<string | null>;
 }

@@ -8,6 +8,8 @@ import type { Access } from 'schema/services';
 
 export interface Admission {
   readonly viewer: Viewer;
+  /** The viewer, if the token is still good; null when it is not. Rejects when the database is away. */
+  readonly again: () => Promise<Viewer | null>;
   /** Stop listening for the revocation. */
   readonly release: () => void;
 }
@@ -24,7 +26,7 @@ export async function admit(
   const release = access.onRevoked(viewer.tokenId, onRevoked);
   try {
     // It may have been revoked before we listened.
-    if (await access.authenticate(token)) return { viewer, release };
+    if (await access.authenticate(token)) return { viewer, again: () => access.authenticate(token), release };
   } catch (error) {
     release();
     throw error;

@@ -60,6 +60,10 @@ function coded(error: GraphQLError): GraphQLError {
 export const isStorageUnavailable = (error: unknown): boolean =>
   error instanceof Error && error.name === 'StorageUnavailableError';
 
+/** Ends work that nobody waits for any more: no fault, and seen by nobody. */
+export const callerGone = (): GraphQLError =>
+  new GraphQLError('The caller of this operation is gone.', { extensions: { code: 'CALLER_GONE' } });
+
 /** What was thrown before GraphQL put its path around it. */
 function rootOf(error: unknown): unknown {
   let root = error;

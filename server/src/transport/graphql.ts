@@ -16,7 +16,9 @@ import {
   operationLimits,
   parseOperation,
   refusalsOf,
+  refusedAnswer,
   schema,
+  servicesOfOne,
   validateOperation,
 } from 'schema';
 import type { Context } from 'schema/context';
@@ -51,7 +53,7 @@ export async function createGraphQL({
         : { origin: [...allowedOrigins], credentials: false, methods: ['GET', 'POST'], maxAge: 600 },
     graphiql: dev && { title: 'GraphiQL for Weir', subscriptionsProtocol: 'WS' },
     ...(dev && { renderGraphiQL: await graphiql() }),
-    plugins: [useNamedCSRFPrevention(), useExecutionCancellation(), useOperationLimits()],
+    plugins: [useNamedCSRFPrevention(), useExecutionCancellation(), useOperationLimits(), useAnswerLimits()],
   });
 }
 
@@ -100,6 +102,30 @@ function useOperationLimits(): Plugin<Context> {
       const errors = refusalsOf(args, args.contextValue);
       if (errors.length > 0) setResultAndStopExecution({ errors });
     },
+  };
+}
+
+/** Refuses an answer that is too large before it is made into text, and keeps an operation from reading too much. */
+function useAnswerLimits(): Plugin<Context> {
+  return {
+    onContextBuilding({ context, extendContext }) {
+      extendContext({ services: servicesOfOne(context.services) });
+    },
+    onExecute: ({ args }) => ({
+      onExecuteDone({ result, setResult }) {
+        if (Symbol.asyncIterator in result) return;
+        const refused = refusedAnswer(result, args);
+        if (refused) setResult({ data: null, errors: [refused] });
+      },
+    }),
+    onSubscribe: ({ args }) => ({
+      onSubscribeResult: () => ({
+        onNext({ result, setResult }) {
+          const refused = refusedAnswer(result, args);
+          if (refused) setResult({ data: null, errors: [refused] });
+        },
+      }),
+    }),
   };
 }
 

@@ -14,6 +14,7 @@ import { admit, bearerOf, unauthenticated, type Admission } from './access.ts';
 import { answerGraphQLError, answerJson, answerRefusal } from './answer.ts';
 import {
   bodyTooLarge,
+  callerGone,
   createFaults,
   isStorageUnavailable,
   maxBodyBytes,
@@ -84,12 +85,16 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
     if (!admission) return;
     if (res.destroyed) return admission.release();
     res.once('close', admission.release);
+    const caller = new AbortController();
+    res.once('close', () => {
+      if (!res.writableFinished) caller.abort(callerGone());
+    });
     if (streaming) {
       streams.add(res);
       res.once('close', () => streams.delete(res));
     }
     res.setHeader('cache-control', 'no-store');
-    await graphql(req, res, { services, viewer: admission.viewer });
+    await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal });
   };
 
   const admitRequest = async (

@@ -4,7 +4,8 @@
  * Close codes: 4401 no valid token, or no longer · 1012 the server restarts, reconnect · 1001 the server goes away ·
  * 1013 the database does not answer, try later · 1009 a message over 4 MB. Of these clients give up only on 4401.
  *
- * Invariants: a socket that is gone leaves nothing running; a revoked token has no open socket.
+ * Invariants: a socket that is gone leaves nothing running; nothing begins on one whose token was revoked, which closes
+ * it; a socket has at most twice as many operations unfinished as it may carry, whoever still waits for them.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -22,7 +23,7 @@ import type { Access, Services } from 'schema/services';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Log } from '../ports/log.ts';
 import { admit, tokenOf, unauthenticated, type Admission } from './access.ts';
-import { isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
+import { callerGone, isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
 import type { GraphQLEngine } from './graphql.ts';
 
 export interface Sockets {
@@ -32,11 +33,19 @@ export interface Sockets {
   close(code: number, reason: string): Promise<void>;
 }
 
-/** `running`: operations whose work is not over, also those that nobody waits for any more. */
-type State = { readonly socket: WebSocket; admission?: Admission; running: number } & Record<
-  PropertyKey,
-  unknown
->;
+/** One operation whose work is not over. */
+interface Work {
+  readonly id: string;
+  /** Aborted when nobody waits for it any more. */
+  readonly caller: AbortController;
+}
+type State = {
+  readonly socket: WebSocket;
+  admission?: Admission;
+  readonly running: Set<Work>;
+  /** Which operations somebody waits for, by their ids; as graphql-ws counts them. */
+  awaited?: Readonly<Record<string, unknown>>;
+} & Record<PropertyKey, unknown>;
 /** What Yoga calls an enveloped engine: its plugins around GraphQL, for one operation. Yoga types it loosely. */
 interface Engine {
   readonly schema: GraphQLSchema;
@@ -54,8 +63,11 @@ interface Operation {
   readonly end: () => void;
 }
 
-/** Most operations, subscriptions included, that run at once on one socket. */
+/** Most operations, subscriptions included, that a client waits for at once on one socket. */
 const maxOperations = 256;
+/** Most that are under way, with those it has left: it may leave all and begin as many others in one breath. */
+const maxUnfinished = 2 * maxOperations;
+const tokenRevoked = 'The token was revoked.';
 /** Between two pings of a socket. */
 const beatMs = 12_000;
 
@@ -80,7 +92,7 @@ export function serveSockets(deps: {
       const { socket } = extra;
       try {
         const admission = await admit(access, tokenOf(connectionParams), () => {
-          socket.close(4401, 'The token was revoked.');
+          socket.close(4401, tokenRevoked);
         });
         if (!admission) {
           socket.close(4401, 'A valid token is needed.');
@@ -99,20 +111,41 @@ export function serveSockets(deps: {
         return false;
       }
     },
-    onSubscribe: async ({ extra }, _id, params) => {
-      if (extra.running >= maxOperations)
+    onSubscribe: async (context, id, params) => {
+      const { extra } = context;
+      // This one is among them already; what was completed is none of them any more.
+      if (Object.keys(context.subscriptions).length > maxOperations)
         return [
           fault('TOO_MANY_OPERATIONS', `A socket carries at most ${maxOperations} operations at once.`),
         ];
-      const end = counted(extra);
+      if (extra.running.size >= maxUnfinished)
+        return [
+          fault(
+            'TOO_MANY_OPERATIONS',
+            'Too many operations that were completed on this socket are not over yet. Try again after a moment.',
+          ),
+        ];
+      extra.awaited = context.subscriptions;
+      const work: Work = { id, caller: new AbortController() };
+      extra.running.add(work);
+      const end = (): void => void extra.running.delete(work);
       const refused = (errors: readonly GraphQLError[]): readonly GraphQLError[] => {
         end();
         return errors.map(withoutHttp);
       };
       try {
         if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
-        const { viewer } = extra.admission;
-        const engine = graphql.getEnveloped({ services, viewer, params } as never) as Engine;
+        const viewer = await extra.admission.again();
+        if (!viewer) {
+          extra.socket.close(4401, tokenRevoked);
+          throw fault('UNAUTHENTICATED', unauthenticated);
+        }
+        const engine = graphql.getEnveloped({
+          services,
+          viewer,
+          caller: work.caller.signal,
+          params,
+        } as never) as Engine;
         const document = engine.parse(params.query);
         const errors = engine.validate(engine.schema, document);
         if (errors.length > 0) return refused(errors);
@@ -165,6 +198,7 @@ export function serveSockets(deps: {
     socket.on('error', (error) => {
       log.warn({ reason: error.message }, 'a socket failed');
     });
+    const state: State = { socket, running: new Set() };
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
@@ -182,18 +216,22 @@ export function serveSockets(deps: {
             const text = data.toString('utf8');
             if (hasMoreValues(text, operationLimits.values))
               return void socket.close(CloseCode.BadRequest, 'A message holds too many values.');
-            handle(text).catch((error: unknown) => {
-              log.warn({ reason: String(error) }, 'a message on a socket could not be handled');
-              socket.close(CloseCode.BadRequest, 'Invalid message received');
-            });
+            handle(text).then(
+              () => abandon(state, (id) => !(id in (state.awaited ?? {}))),
+              (error: unknown) => {
+                log.warn({ reason: String(error) }, 'a message on a socket could not be handled');
+                socket.close(CloseCode.BadRequest, 'Invalid message received');
+              },
+            );
           });
         },
       },
-      { socket, running: 0 },
+      state,
     );
     const stopBeating = keepAlive(socket);
     socket.once('close', (code, reason) => {
       stopBeating();
+      abandon(state, () => true);
       closed(code, reason.toString()).catch((error: unknown) => {
         faults.mask(error);
       });
@@ -229,14 +267,10 @@ function keepAlive(socket: WebSocket): () => void {
   return () => clearInterval(beat);
 }
 
-/** Counts one operation more; the returned function, which may be called twice, one less. */
-function counted(state: State): () => void {
-  let running = true;
-  state.running += 1;
-  return () => {
-    if (running) state.running -= 1;
-    running = false;
-  };
+/** Tells the work that nobody waits for that it is so. */
+function abandon({ running }: State, isUnheard: (id: string) => boolean): void {
+  for (const { id, caller } of running)
+    if (!caller.signal.aborted && isUnheard(id)) caller.abort(callerGone());
 }
 
 const fault = (code: string, message: string): GraphQLError =>

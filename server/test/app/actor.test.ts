@@ -1,15 +1,14 @@
-import type { FeedItem } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Actor } from '../../src/app/actor/actor.ts';
 import { frameMs } from '../../src/app/actor/frame.ts';
-import { createSubscription } from '../../src/app/feed/subscription.ts';
+import { createSubscription, type Pushed } from '../../src/app/feed/subscription.ts';
 import { ada, createWorld, newKey, saying, settled, stopping, until, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
 let actor: Actor;
 /** Everything published for the workstream, as it is published. */
-let published: FeedItem[];
+let published: Pushed[];
 
 beforeEach(async () => {
   world = await createWorld();

@@ -192,6 +192,33 @@ describe('The configuration', () => {
     expect(outcomes.slice(-7).map((o) => o.type)).toEqual(Array.from({ length: 7 }, () => 'invalid'));
   });
 
+  it('names a folder that does not exist only when what was written can be nothing but a path', () => {
+    const missing = join(folder, 'not-there');
+    expect(problems({ WEIR_WORKSPACES: missing })).toEqual([
+      `WEIR_WORKSPACES names a folder that does not exist (${missing}); make it first, or name another.`,
+    ]);
+    expect(problems({ WEIR_WORKSPACES: './not-there' })[0]).toContain(`(${missing})`);
+    for (const secret of ['hunter2', '/hunter2', '/wJalr/hunter2', `${folder}/sk-hunter2`, './x\nhunter2'])
+      expect(problems({ WEIR_WORKSPACES: [folder, secret].join(delimiter) })[0]).toMatch(/\(number 2 of 2\)/);
+  });
+
+  it('warns of a variable that is none of its own, with the setting that may be meant, and never of its value', () => {
+    const warnings = (env: Record<string, string>) => {
+      const outcome = read(env);
+      return outcome.type === 'config' ? outcome.warnings : [];
+    };
+    expect(warnings({ WEIR_MODL: 'hunter2', WEIR_WORKSPACE: '.', WEIR_FOO: '' })).toEqual([
+      'There is no setting WEIR_MODL, so it changes nothing. Did you mean WEIR_MODEL?',
+      'There is no setting WEIR_WORKSPACE, so it changes nothing. Did you mean WEIR_WORKSPACES?',
+      'There is no setting WEIR_FOO, so it changes nothing.',
+    ]);
+    expect(warnings({ NODE_ENV: 'prod' })).toEqual([
+      'NODE_ENV is none of production, development and test; it counts as production.',
+    ]);
+    const fine = { WEIR_TOKEN: 'x', WEIR_URL: 'x', WEIR_MODEL: 'x', NODE_ENV: 'development', PATH: '/bin' };
+    expect(warnings(fine)).toEqual([]);
+  });
+
   it('says in its help what can be set, with defaults, and the exit codes', () => {
     for (const argv of [['--help'], ['-h']]) {
       const outcome = read({ PORT: 'broken' }, argv);

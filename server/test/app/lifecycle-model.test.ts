@@ -1,7 +1,7 @@
 /**
  * Owns: the life of a few workstreams in one server, as a model sees it (D-20 to D-26): created, published or taken
- * back, written to, closed, opened, let go, loaded, deleted, reaped, by people who do not wait for one another, while
- * the database comes and goes and the server dies.
+ * back, written to, closed, opened, let go, loaded, deleted, reaped, by people who do not wait for one another, nor
+ * always for an answer, while the database comes and goes, answers are lost and the server dies.
  *
  * Invariants: time is a test clock, ids are counted, and every choice is fast-check's: a seed is one run. A failure
  * prints it with the shortest life that breaks a rule; `LIFECYCLE_SEED=… LIFECYCLE_PATH=…` runs it again, and
@@ -19,7 +19,7 @@ import { createMemoryStorage, type MemoryStorage } from '../support/memory-stora
 import { ada, bob, createWorld, type World } from './support/world.ts';
 
 const runs = Number(process.env['LIFECYCLE_RUNS'] ?? 300);
-const seed = process.env['LIFECYCLE_SEED'];
+const seed = Number(process.env['LIFECYCLE_SEED'] ?? Date.now() % 2 ** 31);
 const path = process.env['LIFECYCLE_PATH'];
 
 /** Fewer than there are workstreams, so that they make way for one another. */
@@ -39,6 +39,8 @@ type Move =
   | { readonly do: 'model'; readonly how: 'ANSWER' | 'ASK' | 'FAIL' }
   | { readonly do: 'database'; readonly away: boolean }
   | { readonly do: 'loseAnswer' }
+  /** Whoever asked last for a workstream is gone. */
+  | { readonly do: 'vanish' }
   | { readonly do: 'pass'; readonly ms: number }
   | { readonly do: 'sweep'; readonly after: number; readonly retentionDays: number | null }
   | { readonly do: 'crash'; readonly stubborn: boolean };
@@ -93,6 +95,10 @@ class Life {
   readonly again = new Map<string, () => void>();
   /** How many may be loaded: recovery may load more, and then no more than that. */
   allowance = maxLoaded;
+  /** Folders that were made, of the server, whichever process it is. */
+  readonly folders = new Set<string>();
+  /** Ends the caller of the last creation. */
+  vanish = (): void => undefined;
   /** Every id the server drew: some of them are workstreams, whoever was told. */
   private readonly minted: string[] = [];
   private dead = { is: false };
@@ -103,10 +109,19 @@ class Life {
     this.dead = dead;
     const workspaces: Workspaces = {
       roots: ['/work'],
-      choose: (id, asked) =>
-        asked === 'slow' ? this.prepare(id) : Promise.resolve({ type: 'chosen', path: `/folders/${id}` }),
-      abandon: () => Promise.resolve(null),
-      own: () => Promise.resolve(null),
+      choose: async (id, asked) => {
+        const chosen = await (asked === 'slow' ? this.prepare(id) : folderOf(id));
+        if (chosen.type === 'chosen' && !dead.is) this.folders.add(chosen.path);
+        return chosen;
+      },
+      abandon: async (path) => {
+        if (!dead.is) this.folders.delete(path);
+        return null;
+      },
+      own: async (id) => {
+        const { path } = folderOf(id);
+        return this.folders.has(path) ? path : null;
+      },
     };
     this.world = await createWorld({
       clock: this.clock,
@@ -156,7 +171,8 @@ class Life {
       (outcome) => void (op.outcome = dead.is ? { type: 'Lost' } : (outcome as NonNullable<Op['outcome']>)),
       (error: unknown) => {
         // What a test breaks on purpose comes back as it was.
-        op.outcome = { type: String(error).includes('BROKEN') ? 'Broken' : `threw ${String(error)}` };
+        const meant = /BROKEN|VANISHED/.exec(String(error))?.[0];
+        op.outcome = { type: meant ?? `threw ${String(error)}` };
       },
     );
     return op;
@@ -167,7 +183,7 @@ class Life {
       const op = this.ops.findLast((o) => o.what === 'create')!;
       const open: Gate['open'] = (how) =>
         how === 'GOOD'
-          ? resolve({ type: 'chosen', path: `/folders/${id}` })
+          ? resolve(folderOf(id))
           : how === 'REFUSED'
             ? resolve({ type: 'refused', problem: 'There is no such folder.' })
             : reject(new Error('BROKEN'));
@@ -208,10 +224,19 @@ class Life {
     await this.clock.advance(ms);
   }
 
+  /** Somebody who waits for a workstream to be made, until the next `vanish`. */
+  caller(): AbortSignal {
+    const controller = new AbortController();
+    this.vanish = () => controller.abort(new Error('VANISHED'));
+    return controller.signal;
+  }
+
   pick(n: number): string | null {
     return this.ids[n % Math.max(1, this.ids.length)] ?? null;
   }
 }
+
+const folderOf = (id: string) => ({ type: 'chosen', path: `/folders/${id}` }) as const;
 
 /** Storage that a dead process cannot reach: its calls are never answered, and do nothing. */
 function pluggedIn(storage: MemoryStorage, dead: { readonly is: boolean }): MemoryStorage {
@@ -243,18 +268,18 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
   switch (move.do) {
     case 'create': {
       const key = `create-${life.ops.length}`;
-      const work = () =>
-        services.workstreams.create(ada, {
-          key,
-          title: move.named ? key : null,
-          model: null,
-          temperature: null,
-          effort: null,
-          workspace: move.slow ? 'slow' : null,
-          approvalMode: null,
-        });
+      const input = {
+        key,
+        title: move.named ? key : null,
+        model: null,
+        temperature: null,
+        effort: null,
+        workspace: move.slow ? 'slow' : null,
+        approvalMode: null,
+      };
       const begin = (): void => {
-        life.begin('create', null, work);
+        const caller = life.caller();
+        life.begin('create', null, () => services.workstreams.create(ada, input, caller));
       };
       life.again.set('create', begin);
       if (move.slow) known.preparing += 1;
@@ -281,6 +306,8 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
     case 'loseAnswer':
       life.troubled = true;
       return life.storage.loseAnswers();
+    case 'vanish':
+      return life.vanish();
     case 'pass':
       return life.pass(move.ms);
     case 'sweep':
@@ -328,7 +355,8 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
       );
     case 'fork': {
       const input = { key, workstreamId: id, revision: null, title: null, workspace: null };
-      return begin('fork', () => services.workstreams.fork(ada, input));
+      const caller = life.caller();
+      return begin('fork', () => services.workstreams.fork(ada, input, caller));
     }
     case 'evict': {
       const actor = registry.peek(id);
@@ -422,6 +450,8 @@ function check(life: Life): void {
           `I56: ${next.kind} after CLOSED in ${id}`,
         );
     });
+    const folder = workspaceOf(now);
+    assert.ok(folder === null || life.folders.has(folder), `D-20: ${id} is there, and its folder is gone`);
     const words = life.words.get(id) ?? [];
     const deleted = words.indexOf('DELETED');
     assert.ok(deleted === -1 || deleted === words.length - 1, `D-26: ${id}: ${words.join(' ')}`);
@@ -430,6 +460,10 @@ function check(life: Life): void {
       assert.equal(words[0], 'OPEN', `D-26: ${id} was not announced as created first`);
   }
 }
+
+/** Of a workstream with these entries; null when there is none. */
+const workspaceOf = (entries: readonly Entry[]): string | null =>
+  entries.find((entry) => entry.kind === 'CONFIGURATION')?.configuration.workspace ?? null;
 
 /** What nobody used may go, and what was closed long enough ago. */
 async function sweep(life: Life, retentionDays: number | null): Promise<void> {
@@ -499,7 +533,8 @@ const wanted: readonly string[] = [
   ...[
     'create Accepted',
     'create INVALID_INPUT',
-    'create Broken',
+    'create BROKEN',
+    'create VANISHED',
     'create Lost',
     'create STORAGE_UNAVAILABLE',
   ],
@@ -549,7 +584,12 @@ async function finish(life: Life): Promise<void> {
         assert.equal(words.filter((word) => word === 'DELETED').length, 1, `D-26: ${id} was not announced`);
     }
   }
+  for (const id of life.visible())
+    assert.ok(life.old.has(id) || life.words.has(id), `D-26: ${id} is there, and nobody was told`);
   for (const op of life.ops) {
+    const made = op.what === 'create' || op.what === 'fork' ? op.outcome?.['workstreamId'] : undefined;
+    if (typeof made === 'string')
+      assert.ok(life.ids.includes(made), `D-20: ${op.what} answered ${made}, which was never there`);
     if (op.outcome?.type !== 'Accepted' || op.id === null || life.gone.has(op.id)) continue;
     if (op.what === 'delete') assert.fail(`${op.id} was deleted, and is there`);
     const { messageId, durability } = op.outcome;
@@ -567,6 +607,13 @@ async function finish(life: Life): Promise<void> {
   await sweep(life, null);
   check(life);
   assert.equal(storage.rows, life.visible().length, 'D-21: a reservation is left');
+  const used = new Set(life.visible().map((id) => workspaceOf(storage.entries(id))));
+  if (!life.troubled && !life.crashed)
+    assert.deepEqual(
+      [...life.folders].filter((folder) => !used.has(folder)),
+      [],
+      'a folder is left',
+    );
   for (const id of kept)
     if (!life.visible().includes(id)) assert.ok(life.seen.get(id)?.every((e) => e.kind !== 'USER'));
 }
@@ -642,7 +689,8 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('database' as const), away: fc.constantFrom(true, false, false) }),
   },
-  { weight: 1, arbitrary: fc.constant({ do: 'loseAnswer' as const }) },
+  { weight: 2, arbitrary: fc.constant({ do: 'loseAnswer' as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'vanish' as const }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -688,8 +736,9 @@ describe('in any life of a server', () => {
           await finish(life);
           noteAll(life);
         }),
-        { numRuns: runs, ...(seed && { seed: Number(seed) }), ...(path && { path }) },
+        { numRuns: runs, seed, ...(path && { path }) },
       );
+      if (process.env['LIFECYCLE_RUNS']) console.log(`lifecycle: ${runs} lives, 0 violations, seed ${seed}`);
       if (process.env['LIFECYCLE_REACH'])
         console.log(
           [...happened]

@@ -5,8 +5,20 @@
 import type { WorkstreamStateItem } from 'schema/model';
 import { liveTurn } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { titleOfFork } from '../../src/app/services/fork.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
-import { ada, attach, bob, createWorld, newKey, plain, settled, until, type World } from './support/world.ts';
+import {
+  ada,
+  attach,
+  bob,
+  createWorld,
+  newKey,
+  plain,
+  settled,
+  until,
+  waits,
+  type World,
+} from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -19,13 +31,11 @@ const close = (key = newKey(), by = ada) => world.services.workstreams.close(by,
 const open = (key = newKey()) => world.services.workstreams.open(ada, { key, workstreamId: id });
 const remove = (key = newKey(), by = ada) => world.services.workstreams.delete(by, { key, workstreamId: id });
 const fork = (revision: number | null = null, of = id) =>
-  world.services.workstreams.fork(ada, {
-    key: newKey(),
-    workstreamId: of,
-    revision,
-    title: null,
-    workspace: null,
-  });
+  world.services.workstreams.fork(
+    ada,
+    { key: newKey(), workstreamId: of, revision, title: null, workspace: null },
+    waits,
+  );
 const rewind = (messageId: string, turnId: string | null) =>
   world.services.messages.rewind(ada, { key: newKey(), workstreamId: id, messageId, turnId });
 const projection = () => world.registry.peek(id)!.state().projection;
@@ -217,6 +227,61 @@ describe('Deleting', () => {
     states.stop();
   });
 
+  it('while a Stop finds it gone first is still said once (D-25, D-26)', async () => {
+    await world.send(id, 'go');
+    await call(0);
+    const said: string[] = [];
+    world.hub.onDeleted((gone) => said.push(gone));
+    const actor = world.registry.peek(id)!;
+    const { removal } = world.storage;
+    const { remove: removing } = removal;
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    Object.assign(removal, {
+      remove: async (...args: Parameters<typeof removing>) => {
+        const outcome = await removing(...args);
+        // Deleted, and the answer is on its way: what the actor stores meanwhile is fenced.
+        void world.stop(id);
+        await until(() => actor.ended() === 'gone');
+        await answered;
+        return outcome;
+      },
+    });
+    const deleting = remove();
+    await until(() => said.length > 0);
+    answer();
+    expect(await deleting).toMatchObject({ type: 'Accepted' });
+    await world.clock.advance(60_000);
+    expect(said).toEqual([id]);
+  });
+
+  it('that nobody knew of and two look for at once is said once (D-25, D-26)', async () => {
+    const said: string[] = [];
+    world.hub.onDeleted((gone) => said.push(gone));
+    const { removal } = world.storage;
+    const { remove: removing } = removal;
+    Object.assign(removal, {
+      remove: async (...args: Parameters<typeof removing>) => {
+        await removing(...args);
+        world.storage.goAway();
+        throw new StorageUnavailableError('lost');
+      },
+    });
+    const key = newKey();
+    expect(await remove(key)).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    world.storage.comeBack();
+    world.storage.hold();
+    // The round looks, and so does whoever repeats it.
+    void world.clock.advance(1_000);
+    await until(() => world.storage.heldCalls === 1);
+    const again = remove(key);
+    await until(() => world.storage.heldCalls === 2);
+    world.storage.release();
+    expect(await again).toMatchObject({ type: 'Accepted', workstreamId: id });
+    await world.clock.advance(60_000);
+    expect(said).toEqual([id]);
+  });
+
   it('that fails when the turn is stopped already does not say that nothing was done (D-11)', async () => {
     await world.send(id, 'go');
     await call(0);
@@ -318,6 +383,16 @@ describe('A fork', () => {
     expect((await forked(await fork()))[1]).toMatchObject({
       configuration: { title: `Fork of ${'x'.repeat(191)}` },
     });
+  });
+
+  it('of a fork is numbered and not named a fork of a fork, however long the name (broke: "Fork of Fork of Fork of …")', () => {
+    expect(titleOfFork('Plan')).toBe('Fork of Plan');
+    expect(titleOfFork('Fork of Plan')).toBe('Fork of Plan (2)');
+    expect(titleOfFork('Fork of Plan (9)')).toBe('Fork of Plan (10)');
+    expect(titleOfFork('Fork of Fork of Plan')).toBe('Fork of Plan (2)');
+    // The number of what is no fork is its own.
+    expect(titleOfFork('Plan (2)')).toBe('Fork of Plan (2)');
+    expect(titleOfFork(titleOfFork('x'.repeat(200)))).toBe(`Fork of ${'x'.repeat(188)} (2)`);
   });
 
   it('leaves a batch out whose results are not all there, and tells the model the rest (I38)', async () => {
@@ -438,7 +513,7 @@ describe('The conversation', () => {
 describe('A name', () => {
   const unnamed = async (model: string | null = null): Promise<void> => {
     const input = { ...plain, key: newKey(), title: null, model };
-    const outcome = await world.services.workstreams.create(ada, input);
+    const outcome = await world.services.workstreams.create(ada, input, waits);
     id = outcome.type === 'Accepted' ? outcome.workstreamId : '';
   };
   const configure = (title: string) =>

@@ -11,6 +11,7 @@ storageContract(async () => {
     age: async (ids, ms) => {
       for (const id of ids) storage.age(id, ms);
     },
+    forgeCreating: async (workstreamId) => storage.forgeCreating(workstreamId),
     close: () => storage.close(),
   };
 });

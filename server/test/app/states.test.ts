@@ -1,5 +1,6 @@
 import type { WorkstreamStateItem } from 'schema/model';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { snapshotLimits } from '../../src/app/feed/states.ts';
 import { ada, createWorld, newKey, settled, until, type World } from './support/world.ts';
 
 let world: World;
@@ -7,13 +8,13 @@ beforeEach(async () => {
   world = await createWorld();
 });
 
-function watch() {
+function watch(from = world) {
   const controller = new AbortController();
   const items: WorkstreamStateItem[] = [];
   let gate = Promise.resolve();
   let open = (): void => undefined;
   const reading = (async () => {
-    for await (const item of world.services.workstreams.states(controller.signal)) {
+    for await (const item of from.services.workstreams.states(controller.signal)) {
       items.push(item);
       await gate;
     }
@@ -59,6 +60,57 @@ describe('The live list', () => {
     expect(list.items.at(-1)).toEqual({ type: 'StatesHeartbeat', at: '2026-01-01T00:00:15.000Z' });
     await list.cut();
     expect([world.hub.size(), world.clock.pending]).toEqual([0, 0]);
+  });
+
+  it('begins with everybody who lives, however many are newer, and tells of the others when they change', async () => {
+    const [waiting, refused, idle] = [await world.open(), await world.open(), await world.open()];
+    world.storage.refuseData(true);
+    void world.send(refused, 'go');
+    await until(() => world.registry.peek(refused)?.persistence().status === 'CONFLICT');
+    world.storage.refuseData(false);
+    await world.send(waiting, 'go');
+    (await until(() => world.model.calls[0])).callTools(['shell', 'ls']);
+    const { summary } = await world.load(waiting);
+    await until(() => summary().state === 'ATTENTION' && summary().persistence === 'HEALTHY');
+    await world.clock.advance(1);
+    const newer: string[] = [];
+    for (let i = 0; i < snapshotLimits.newest + 2; i += 1) newer.push(await world.open());
+    const list = watch();
+    const snapshot = await until(() => list.items[0]);
+    if (snapshot.type !== 'StatesSnapshot') throw new Error(snapshot.type);
+    const rows = snapshot.workstreams.map((row) => [row.id, row.state, row.persistence]);
+    expect(rows).toHaveLength(snapshotLimits.newest + 2);
+    expect(rows.slice(-2)).toEqual(
+      [
+        [waiting, 'ATTENTION', 'HEALTHY'],
+        [refused, 'THINKING', 'CONFLICT'],
+      ].toSorted((a, b) => (a[0]! < b[0]! ? 1 : -1)),
+    );
+    const { older } = snapshot;
+    const { createdAt: at, id } = snapshot.workstreams.at(-3)!;
+    expect(older).toEqual({
+      after: { at, id },
+      open: true,
+      closed: false,
+    });
+    const rest = await world.services.workstreams.list(
+      { first: 9, after: older!.after },
+      { lifecycle: null },
+    );
+    const told = new Set(rows.map(([id]) => id));
+    expect(rest.items.map((row) => row.id).filter((id) => !told.has(id))).toHaveLength(3);
+    await world.services.workstreams.close(ada, { key: newKey(), workstreamId: idle });
+    await until(() => list.items.some((i) => i.type === 'StateChanged' && i.workstream.id === idle));
+    await list.cut();
+
+    // Where nobody has loaded it.
+    const elsewhere = watch(await world.restart('there'));
+    const other = await until(() => elsewhere.items[0]);
+    if (other.type !== 'StatesSnapshot') throw new Error(other.type);
+    expect(other.workstreams.slice(snapshotLimits.newest).map((row) => [row.id, row.state])).toEqual([
+      [waiting, 'ATTENTION'],
+    ]);
+    await elsewhere.cut();
   });
 
   it('tells a slow reader the latest of each workstream, not every one in between', async () => {

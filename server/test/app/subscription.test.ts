@@ -1,6 +1,6 @@
 import type { FeedItem } from 'schema/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createSubscription, type Subscription } from '../../src/app/feed/subscription.ts';
+import { createSubscription, type Pushed, type Subscription } from '../../src/app/feed/subscription.ts';
 import { place } from '../core/support/world.ts';
 
 let open: FeedItem[];
@@ -27,19 +27,19 @@ const chunk = (offset: number, text = 'x'): FeedItem => ({
 const reset: FeedItem = { type: 'StreamReset', messageId: 'm', reason: 'again' };
 
 /** Everything that waits, in order. */
-async function drain(): Promise<FeedItem[]> {
-  const items: FeedItem[] = [];
+async function drain(): Promise<Pushed[]> {
+  const items: Pushed[] = [];
   while (subscription.hasBuffered()) items.push((await subscription.next())!);
   return items;
 }
 /** What comes next when nothing waits: the re-base. */
-const more = async (): Promise<FeedItem[]> => [(await subscription.next())!, ...(await drain())];
+const more = async (): Promise<Pushed[]> => [(await subscription.next())!, ...(await drain())];
 async function beginLive(): Promise<void> {
   open = [chunk(0, 'so far')];
   subscription.goLive();
   expect(await more()).toEqual(open);
 }
-const types = (items: readonly FeedItem[]) => [...new Set(items.map((item) => item.type))];
+const types = (items: readonly Pushed[]) => [...new Set(items.map((item) => item.type))];
 
 describe('A subscription', () => {
   it('gives items in order, and waits when there are none', async () => {

@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createHeldTokens } from '../../src/app/rounds/held-tokens.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import { ada, createWorld, newKey, type World } from './support/world.ts';
 
@@ -223,6 +224,80 @@ describe('A token found good before', () => {
     expect(await world.tokens.authenticate(secret)).not.toBeNull();
     await world.clock.advance(5_000);
     expect(await world.tokens.authenticate(secret)).toBeNull();
+    expect(told).toEqual(['gone']);
+  });
+});
+
+describe('A token whose holder asks nothing', () => {
+  /** The round over this world; what the store was asked in it. */
+  function look() {
+    const asked: (readonly string[])[] = [];
+    const warned: string[] = [];
+    const { tokens } = world.storage;
+    const goneOf = tokens.goneOf.bind(tokens);
+    Object.assign(tokens, {
+      goneOf: (ids: readonly string[]) => {
+        asked.push(ids);
+        return goneOf(ids);
+      },
+    });
+    const quiet = () => undefined;
+    const log = {
+      info: quiet,
+      error: quiet,
+      warn: (_: unknown, message: string) => void warned.push(message),
+    };
+    const round = createHeldTokens({ tokens: world.tokens, clock: world.clock, log });
+    round.run();
+    onTestFinished(() => round.stop());
+    return { asked, warned, round };
+  }
+
+  it('and was revoked by another process is told within 5 s, once, and is out for good', async () => {
+    const [mine, other] = [await made('mine'), await made('other')];
+    await world.tokens.authenticate(mine.secret);
+    const told: string[] = [];
+    for (const socket of ['socket 1', 'socket 2']) world.tokens.onRevoked(mine.id, () => told.push(socket));
+    world.tokens.onRevoked(other.id, () => told.push('another'));
+    look();
+    await world.storage.tokens.revoke(mine.id);
+    await world.clock.advance(4_999);
+    expect(told).toEqual([]);
+    await world.clock.advance(1);
+    expect(told).toEqual(['socket 1', 'socket 2']);
+    expect(await world.tokens.authenticate(mine.secret)).toBeNull();
+    await world.clock.advance(60_000);
+    expect(told).toHaveLength(2);
+  });
+
+  it('is asked about together with all others, and not at all while nobody listens', async () => {
+    const [one, two] = [await made('one'), await made('two')];
+    const { asked, round } = look();
+    await world.clock.advance(20_000);
+    expect(asked).toEqual([]);
+    const leave = [one, one, two].map(({ id }) => world.tokens.onRevoked(id, () => undefined));
+    await world.clock.advance(5_000);
+    expect(asked).toEqual([[one.id, two.id]]);
+    for (const leaves of leave) leaves();
+    await world.clock.advance(20_000);
+    expect(asked).toHaveLength(1);
+    round.stop();
+    world.tokens.onRevoked(one.id, () => undefined);
+    await world.clock.advance(20_000);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('keeps its socket while the database is away, and is asked about again when it is back', async () => {
+    const { id } = await made();
+    const told: string[] = [];
+    world.tokens.onRevoked(id, () => told.push('gone'));
+    const { warned } = look();
+    await world.storage.tokens.revoke(id);
+    world.storage.goAway();
+    await world.clock.advance(10_000);
+    expect([told, warned.length]).toEqual([[], 2]);
+    world.storage.comeBack();
+    await world.clock.advance(5_000);
     expect(told).toEqual(['gone']);
   });
 });

@@ -21,6 +21,9 @@ storageContract(async () => {
         [workstreamIds, ms],
       );
     },
+    forgeCreating: async (workstreamId) => {
+      await database.sql(`update workstream set lifecycle = 'CREATING' where id = $1`, [workstreamId]);
+    },
     close: () => database.drop(),
   };
 });

@@ -103,7 +103,7 @@ export function removalContract(
       expect(await remove(made)).toEqual({ type: 'notFound' });
     });
 
-    it('says whether another workstream works in the same folder', async () => {
+    it('says which folder it worked in, and whether another workstream works there', async () => {
       const { storage, session } = get();
       const inFolder = async (workspace: string): Promise<Made> => {
         const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
@@ -118,8 +118,10 @@ export function removalContract(
       };
       const folder = `/tmp/${randomId()}`;
       const [one, two] = [await inFolder(folder), await inFolder(folder)];
-      expect(await remove(one, { epoch: null })).toMatchObject({ workspaceFree: false });
-      expect(await remove(two, { epoch: null })).toMatchObject({ workspaceFree: true });
+      expect(await remove(one, { epoch: null })).toMatchObject({ id: one.id, folder });
+      expect(await storage.catalog.worksIn(folder)).toBe(true);
+      expect(await remove(two, { epoch: null })).toMatchObject({ id: two.id, folder });
+      expect(await storage.catalog.worksIn(folder)).toBe(false);
     });
   });
 
@@ -164,22 +166,35 @@ export function removalContract(
         return done;
       };
       const closing = { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada } as const;
-      const [unused, used, held, young, closed] = [
+      const [unused, used, held, young, closed, heldClosed, theirsClosed] = [
         await unnamed(),
         await unnamed(message('hi')),
         await unnamed(),
         await unnamed(),
         await unnamed(closing),
+        await unnamed(closing),
+        await unnamed(closing),
       ];
+      const other = await beginSession(storage);
       const named = await workstream();
       await storage.ownership.release(named.id, session.id, named.epoch);
       await storage.ownership.claim(held.id, session.id);
-      await opened.age([unused.id, used.id, held.id, closed.id, named.id], 2 * long);
+      // Read, or about to be opened.
+      await storage.ownership.claim(heldClosed.id, session.id);
+      await storage.ownership.claim(theirsClosed.id, other.id);
+      const old = [unused, used, held, closed, named, heldClosed, theirsClosed];
+      await opened.age(
+        old.map(({ id }) => id),
+        2 * long,
+      );
       const by = { sessionId: session.id, except: [] };
       expect((await storage.removal.sweepUnused(by, long)).map((r) => r.id)).toEqual([unused.id]);
       expect((await storage.removal.sweepClosed(by, 3 * long)).map((r) => r.id)).toEqual([]);
       expect((await storage.removal.sweepClosed(by, long)).map((r) => r.id)).toEqual([closed.id]);
-      for (const { id } of [used, held, young, named]) expect(await isThere(id)).toBe(true);
+      for (const { id } of [used, held, young, named, heldClosed, theirsClosed])
+        expect(await isThere(id)).toBe(true);
+      await opened.expire(other);
+      expect((await storage.removal.sweepClosed(by, long)).map((r) => r.id)).toEqual([theirsClosed.id]);
     });
   });
 

@@ -64,6 +64,25 @@ export function searchContract(open: () => { readonly storage: Storage; readonly
   });
 
   describe('Search', () => {
+    it('cuts a page of long entries short, and goes on after it: each comes once', async () => {
+      const long = Array.from({ length: 12 }, (_, i) => message(`giant ${i} ${'x'.repeat(900_000)}`));
+      const made = await commit(await workstream(), long);
+      const first = await page('giant', { workstreamId: made.id });
+      expect(first.items.length).toBeLessThan(12);
+      expect(first.hasNext).toBe(true);
+      const seen = [...revisions(first.items)];
+      for (let { items, hasNext } = first; hasNext;) {
+        ({ items, hasNext } = await page('giant', {
+          workstreamId: made.id,
+          after: placeOf(items.at(-1)!),
+        }));
+        seen.push(...revisions(items));
+      }
+      expect(seen).toEqual(seen.toSorted((a, b) => b - a));
+      expect(new Set(seen).size).toBe(12);
+      expect(seen).toHaveLength(12);
+    });
+
     it('finds what people, models, tools and the system said, and what was cut off; not what a model thought', async () => {
       const made = await commit(await workstream('Words'), [
         message('one needle'),

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { emptyProjection } from 'schema/projection';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/adapters/storage/index.ts';
+import { readQuery } from '../../src/core/journal/search-query.ts';
 import type { Page, Place, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Session } from '../../src/ports/ownership.ts';
 import {
@@ -16,14 +17,18 @@ import {
   beginSession,
   birth,
   completed,
+  configuration,
   cycle,
   message,
   openWorkstream,
+  queued,
   randomId,
   receipt,
   turn,
   type Made,
 } from '../adapters/storage/fixtures.ts';
+import { elsewhereContract } from './elsewhere.ts';
+import { overviewContract } from './overview.ts';
 import { removalContract } from './removal.ts';
 import { searchContract } from './search.ts';
 
@@ -37,6 +42,8 @@ export interface Opened {
   remove(workstreamId: string): Promise<void>;
   /** These were made, and last changed, so many milliseconds earlier. */
   age(workstreamIds: readonly string[], ms: number): Promise<void>;
+  /** It is being made again, with all that is its own in the tables. */
+  forgeCreating(workstreamId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,6 +70,8 @@ export function storageContract(open: () => Promise<Opened>): void {
   }
 
   searchContract(() => ({ storage, session }));
+  elsewhereContract(() => ({ storage, session }));
+  overviewContract(() => ({ opened, storage, session }));
   removalContract(() => ({ opened, storage, session }));
 
   describe('The journal', () => {
@@ -386,6 +395,101 @@ export function storageContract(open: () => Promise<Opened>): void {
       });
     });
 
+    it('is invisible to every question, whatever is in its tables, until it is published (D-20)', async () => {
+      const { catalog, ownership, search, removal } = storage;
+      const made = await workstream();
+      const word = `w${randomId()}`;
+      const [turnId, cycleId] = [randomId(), randomId()];
+      const asked = cycle(cycleId, turnId, { openedAt: '2040-01-01T00:00:00.000Z' });
+      const decision = { verdict: 'DENIED', source: 'PERSON', by: ada, feedback: 'no', at } as const;
+      const items = asked.items.map((item, i) => (i === 0 ? { ...item, decision } : item));
+      const folder = `/tmp/${randomId()}`;
+      const bodies = [
+        message(word),
+        { kind: 'CONFIGURATION', configuration: { ...configuration, workspace: folder } },
+        { kind: 'QUEUE', queue: { items: [queued('later')], held: false } },
+        { kind: 'TURN', turn: turn(turnId) },
+        { kind: 'APPROVAL', cycle: { ...asked, items } },
+      ] as const;
+      await commit(made, batchOf(made, bodies));
+      await storage.ownership.release(made.id, session.id, made.epoch);
+      const first = { first: 200, after: null };
+      const { query } = readQuery(word) as Extract<ReturnType<typeof readQuery>, { type: 'query' }>;
+      const everything = async () => ({
+        get: (await catalog.get(made.id))?.id,
+        lists: await Promise.all(
+          ([null, 'OPEN', 'CLOSED'] as const).map(async (lifecycle) => {
+            const { items, totalCount } = await catalog.list(first, lifecycle);
+            return [items.some((item) => item.id === made.id), totalCount];
+          }),
+        ),
+        cycles: await catalog
+          .openCycles(first)
+          .then(({ items, totalCount }) => [items.some((i) => i.workstreamId === made.id), totalCount]),
+        decision: await catalog.decisionOf(made.id, cycleId, items[0]!.callId),
+        worksIn: await catalog.worksIn(folder),
+        found: await Promise.all(
+          [null, made.id].map(async (workstreamId) => {
+            const answer = await search.find(query, { workstreamId, first: 9, after: null });
+            return answer.type === 'found' ? answer.items.length : answer.type;
+          }),
+        ),
+        live: (await ownership.liveTurns(session.id)).includes(made.id),
+      });
+      const before = await everything();
+      const { lists, cycles } = before;
+      expect(before).toEqual({
+        get: made.id,
+        lists: [
+          [true, lists[0]![1]],
+          [true, lists[1]![1]],
+          [false, lists[2]![1]],
+        ],
+        cycles: [true, cycles[1]],
+        decision,
+        worksIn: true,
+        found: [1, 1],
+        live: false,
+      });
+      await opened.forgeCreating(made.id);
+      const less = (shown: readonly unknown[]): unknown[] => [false, Number(shown[1]) - (shown[0] ? 1 : 0)];
+      expect(await everything()).toEqual({
+        get: undefined,
+        lists: lists.map(less),
+        cycles: less(cycles),
+        decision: null,
+        worksIn: false,
+        found: [0, 0],
+        live: false,
+      });
+      expect((await ownership.claim(made.id, session.id)).type).toBe('notFound');
+      const removing = { ...made, workstreamId: made.id, sessionId: session.id, epoch: null };
+      expect(await removal.remove({ ...removing, receipt: receipt('ada', randomId()) })).toEqual({
+        type: 'notFound',
+      });
+      const late = batchOf({ ...made, projection: { ...made.projection, revision: 7 } }, [message('late')]);
+      expect(await storage.journal.commit(late)).toEqual({ type: 'fenced' });
+      await opened.remove(made.id);
+    });
+
+    it('whose caller is gone is not published, and nothing of it is written (D-20)', async () => {
+      const made = await reserve();
+      const kept = receipt('ada', randomId());
+      const bodies = [...birth('x'), ...Array.from({ length: 1_200 }, (_, i) => message(String(i)))];
+      const caller = AbortSignal.abort(new Error('VANISHED'));
+      const publishing = storage.reservations.publish(batchOf(made, bodies, { receipts: [kept] }), caller);
+      await expect(publishing).rejects.toThrow('VANISHED');
+      expect(await storage.journal.head(made.id)).toMatchObject({ lifecycle: 'CREATING', revision: 0 });
+      expect(await storage.journal.read(made.id, { after: 0, through: 9, limit: 9 })).toEqual([]);
+      expect(await storage.journal.findReceipt(kept.scope, kept.key)).toBeNull();
+      const batch = batchOf(made, bodies, { receipts: [kept] });
+      expect(await storage.reservations.publish(batch, new AbortController().signal)).toEqual({
+        type: 'published',
+      });
+      const range = { through: 9_999, superseded: [], signal: caller };
+      await expect(storage.journal.conversation(made.id, range)).rejects.toThrow('VANISHED');
+    });
+
     it('under a key that is taken leaves no trace of the second, and rolls back exactly (D-20, D-60)', async () => {
       const kept = receipt('ada', randomId());
       const [one, two] = [await reserve(), await reserve()];
@@ -518,6 +622,10 @@ export function storageContract(open: () => Promise<Opened>): void {
       expect(await storage.tokens.revoke(one.id)).toMatchObject({ id: one.id });
       expect(await storage.tokens.revoke(randomId())).toBeNull();
       expect(await storage.tokens.find(one.hash)).toBeNull();
+      const good = token();
+      await storage.tokens.create(good, receipt('ada', randomId()));
+      const stranger = randomId();
+      expect(await storage.tokens.goneOf([good.id, one.id, stranger])).toEqual([one.id, stranger]);
       expect((await storage.tokens.list()).map((t) => t.id)).not.toContain(one.id);
     });
   });

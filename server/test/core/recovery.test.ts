@@ -120,6 +120,10 @@ describe('after a crash', () => {
     expect(w.running.map((r) => r.call.callId)).toEqual([c]);
     w.end(c);
     expect(results(w)).toEqual(['OK COMMITTED', 'CANCELED UNKNOWN', 'OK COMMITTED', 'DENIED NONE']);
+    // Nobody saw it end either: what leaves its group and drops its marker is not found.
+    const told = all(w, 'TOOL').find((entry) => entry.callId === b)!.content;
+    expect(told).toContain('may still run');
+    expect(told).not.toMatch(/was ended|has ended/);
     expect(w.effects.filter((e) => e.type === 'runTool' && e.call.callId === b)).toHaveLength(1);
   });
 

@@ -279,7 +279,8 @@ describe('Stop by force', () => {
     expect(forced.effects).toContainEqual({ type: 'abortModel', messageId });
     expect(last(w, 'CANCELLATION').text).toBe('half');
     expect(outcome(w)).toMatchObject({ type: 'CANCELED', unconfirmed: [] });
-    expect(w.state.orphans).toEqual([{ type: 'answer', id: messageId }]);
+    const { generation } = w.modelCalls[0]!.stamp;
+    expect(w.state.orphans).toEqual([{ type: 'answer', id: messageId, generation }]);
   });
 
   it('of a turn that is stopping ends the wait, and what was sent after the latch goes on (D-63)', () => {
@@ -349,10 +350,20 @@ describe('what a forced turn left behind', () => {
     expect(w.state).toEqual(before);
     const { entries, items, effects } = w.end(call, { content: 'late result' });
     expect({ entries, items, effects }).toEqual({ entries: [], items: [], effects: [] });
-    expect(w.state).toEqual({ ...before, orphans: [{ type: 'answer', id: answer }] });
+    const { generation } = w.modelCalls[0]!.stamp;
+    expect(w.state).toEqual({ ...before, orphans: [{ type: 'answer', id: answer, generation }] });
     const late = { type: 'modelEnded', messageId: answer, outcome: { type: 'aborted' } } as const;
     w.tell(w.modelCalls[0]!.stamp, late);
     expect(w.state).toEqual({ ...before, orphans: [] });
+  });
+
+  it('is not freed by a word under another claim than it was begun under (D-5)', () => {
+    const { w, answer } = orphaned();
+    const { epoch, generation } = w.modelCalls[0]!.stamp;
+    const before = w.state;
+    const late = { type: 'modelEnded', messageId: answer, outcome: { type: 'aborted' } } as const;
+    w.tell({ epoch, generation: generation! - 1 }, late);
+    expect(w.state).toEqual(before);
   });
 
   it('is ended and named by a later Stop, with a live turn and without one (D-65)', () => {

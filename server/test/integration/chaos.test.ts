@@ -269,15 +269,19 @@ const stop = (workstreamId: string, force: boolean): Promise<unknown> =>
   world.services.turns.stop(ada, { key: newKey(), workstreamId, turnId: null, force });
 
 async function oneConversation(n: number): Promise<string> {
-  const created = await world.services.workstreams.create(ada, {
-    key: newKey(),
-    title: null,
-    model: 'first',
-    temperature: null,
-    effort: null,
-    workspace: null,
-    approvalMode: null,
-  });
+  const created = await world.services.workstreams.create(
+    ada,
+    {
+      key: newKey(),
+      title: null,
+      model: 'first',
+      temperature: null,
+      effort: null,
+      workspace: null,
+      approvalMode: null,
+    },
+    new AbortController().signal,
+  );
   if (created.type !== 'Accepted') throw new Error(created.message);
   for (let turn = 0; turn < turnsEach; turn += 1) await oneTurn(created.workstreamId, `w${n}t${turn}`);
   return created.workstreamId;

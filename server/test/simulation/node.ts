@@ -6,6 +6,7 @@ import type { Services } from 'schema/services';
 import { systemSecrets } from '../../src/adapters/random/index.ts';
 import { sentenceOf } from '../../src/app/actor/actor.ts';
 import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
+import { withFirstWord, type FirstWordHub } from '../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../src/app/feed/hub.ts';
 import { createHeartbeat, type Round } from '../../src/app/rounds/heartbeat.ts';
 import { createRecovery } from '../../src/app/rounds/recovery.ts';
@@ -85,8 +86,8 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
     const stateOf = (id: string) => running?.registry.peek(id)?.state() ?? null;
     const model = provider.model(process, stateOf);
     const tools = provider.tools(process, stateOf);
-    const inner = createHub();
-    const hub: Hub = {
+    const inner = withFirstWord(createHub());
+    const hub: FirstWordHub = {
       ...inner,
       publish(id, item) {
         const state = stateOf(id);
@@ -142,6 +143,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       search: storage.search,
       sessionId: session.id,
       isStopping: () => stopping,
+      awake: () => Promise.resolve(),
       serverInfo: () => Promise.reject(new Error('not asked here')),
     });
     running = { services, registry, hub };

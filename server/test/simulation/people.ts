@@ -6,39 +6,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Viewer } from 'schema/model';
 import { applyEntry, emptyProjection, type ApprovalMode } from 'schema/projection';
 import type { Services } from 'schema/services';
+import type { Command } from '../../src/core/inputs.ts';
+import { waits } from '../app/support/world.ts';
 import { marksIn, type JournalLaws } from './journal-laws.ts';
 import type { Violate } from './laws.ts';
 import type { Node } from './node.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
+/** What a person asks for: the core's own commands, but for closing and naming, which no life here does; or a workstream. */
 export type Input =
-  | {
-      readonly type: 'send';
-      readonly text: string;
-      readonly delivery: 'QUEUE' | 'STEER' | 'REJECT';
-      readonly turnId: string | null;
-    }
-  | { readonly type: 'editQueued'; readonly messageId: string; readonly text: string }
-  | { readonly type: 'withdrawQueued'; readonly messageId: string }
-  | { readonly type: 'stop'; readonly turnId: string | null; readonly force: boolean }
-  | { readonly type: 'rewind'; readonly messageId: string; readonly turnId: string | null }
-  | {
-      readonly type: 'resend';
-      readonly messageId: string;
-      readonly turnId: string | null;
-      readonly text: string;
-    }
-  | { readonly type: 'retry'; readonly turnId: string | null; readonly from: 'MESSAGE' | 'LAST_RESULT' }
+  | Exclude<Command, { readonly type: 'configure' | 'close' | 'open' | 'noteDiscarded' }>
   | { readonly type: 'configure'; readonly approvalMode: ApprovalMode }
-  | { readonly type: 'resumeQueue' }
-  | {
-      readonly type: 'decide';
-      readonly cycleId: string;
-      readonly callId: string;
-      readonly argumentsHash: string;
-      readonly verdict: 'APPROVED' | 'DENIED';
-      readonly feedback: string | null;
-    }
   | { readonly type: 'create' };
 
 export interface Intent {
@@ -188,15 +166,19 @@ export function createPeople(deps: {
       case 'decide':
         return services.approvals.decide(by, { key, workstreamId, ...fields(input) });
       case 'create':
-        return services.workstreams.create(by, {
-          key,
-          title: key,
-          model: null,
-          temperature: null,
-          effort: null,
-          workspace: null,
-          approvalMode: null,
-        });
+        return services.workstreams.create(
+          by,
+          {
+            key,
+            title: key,
+            model: null,
+            temperature: null,
+            effort: null,
+            workspace: null,
+            approvalMode: null,
+          },
+          waits,
+        );
     }
   }
 

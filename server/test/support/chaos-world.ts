@@ -15,7 +15,8 @@ import { createPlane } from '../../src/adapters/model/plane.ts';
 import { systemIds, systemSecrets as secrets } from '../../src/adapters/random/index.ts';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
-import { createHub, type Hub } from '../../src/app/feed/hub.ts';
+import { withFirstWord, type FirstWordHub } from '../../src/app/feed/first-word.ts';
+import { createHub } from '../../src/app/feed/hub.ts';
 import { createServices } from '../../src/app/services/index.ts';
 import { createTokens } from '../../src/app/services/tokens.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -105,8 +106,8 @@ export async function createChaosWorld(options: {
   if (begun.type !== 'begun') throw new Error('the node is busy');
   const sessionId = begun.session.id;
 
-  const bare = createHub();
-  const hub: Hub = {
+  const bare = withFirstWord(createHub());
+  const hub: FirstWordHub = {
     ...bare,
     publish(id, item) {
       const feed = feeds.get(id) ?? [];

@@ -2,7 +2,14 @@
  * Owns: a model whose calls a test answers by hand, piece by piece, in any order. Never answers by itself, except to
  * an abort.
  */
-import type { Model, ModelAnswer, ModelFault, ModelOutcome, ModelRequest } from '../../src/ports/model.ts';
+import type {
+  Model,
+  ModelAnswer,
+  ModelFault,
+  ModelInfo,
+  ModelOutcome,
+  ModelRequest,
+} from '../../src/ports/model.ts';
 
 export interface FakeCall {
   readonly request: ModelRequest;

@@ -177,7 +177,7 @@ export function createFakeServices() {
         return read({ items, hasNext: from + first < all.length, totalCount: all.length });
       },
       async *states(signal) {
-        yield { type: 'StatesSnapshot', workstreams: [...workstreams.values()].map(summaryOf) };
+        yield { type: 'StatesSnapshot', workstreams: [...workstreams.values()].map(summaryOf), older: null };
         yield* states.follow(signal);
       },
       create: (by, input) => {
@@ -436,6 +436,10 @@ export function createFakeAccess() {
     revoke(token: string) {
       valid.delete(token);
       for (const callback of watchers.get(`id-${token}`) ?? []) callback();
+    },
+    /** Somebody else revoked it: nobody here is told. */
+    revokeElsewhere(token: string) {
+      valid.delete(token);
     },
     /** How many wait to hear of a revocation. */
     get watching() {

@@ -27,9 +27,15 @@ import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/j
 import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 import { receiptKey } from '../../src/core/journal/receipt.ts';
 import { onlyWaits } from '../../src/core/workstream/lifecycle.ts';
-import type { Page, PageRange, Place } from '../../src/ports/catalog.ts';
+import type { Page, PageRange, Place, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { receiptKeysLoaded, type Batch, type CommitOutcome, type Receipt } from '../../src/ports/journal.ts';
+import {
+  pageBytes,
+  receiptKeysLoaded,
+  type Batch,
+  type CommitOutcome,
+  type Receipt,
+} from '../../src/ports/journal.ts';
 import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
 import type { Removed, Sweeper } from '../../src/ports/removal.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
@@ -39,7 +45,7 @@ export interface MemoryStorage extends Storage {
   /** From now on nothing answers: commits are `unavailable`, the rest rejects. */
   goAway(): void;
   comeBack(): void;
-  /** The next `count` commits are written, but their answer is lost (D-52). */
+  /** The next `count` commits, of whatever, are written, but their answer is lost (D-52). */
   loseAnswers(count?: number): void;
   /** The next commits are refused as data the database cannot hold. */
   refuseData(on: boolean): void;
@@ -52,6 +58,8 @@ export interface MemoryStorage extends Storage {
   takeOver(workstreamId: string): void;
   /** The workstream is deleted from under its owner. */
   remove(workstreamId: string): void;
+  /** It is being made again, with all that is its own. */
+  forgeCreating(workstreamId: string): void;
   /** The session's term is over; terms end when a test says so, never by the clock. */
   expire(sessionId: string): void;
   /** It was made, and last changed, so many milliseconds earlier. */
@@ -106,6 +114,10 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   const codes = new Map<string, { readonly expiresAt: number; readonly used: boolean }>();
   const tokens = new Map<string, Token>();
   const attempts: Batch[] = [];
+  /** What the list shows of each, and at which look that was noticed; and what was deleted before which. */
+  const listed = new Map<string, { readonly shown: string; readonly at: number }>();
+  const deletions: { readonly id: string; readonly at: number }[] = [];
+  let looks = 0;
   let away = false;
   let lost = 0;
   let refusing = false;
@@ -116,6 +128,14 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     await arrived();
     if (away) throw new StorageUnavailableError('The database does not answer (TEST).');
     return work();
+  }
+
+  /** What was done, unless the answer that says so is lost. */
+  async function told<T>(work: () => T): Promise<T> {
+    const outcome = await answer(work);
+    if (lost === 0) return outcome;
+    lost -= 1;
+    throw new StorageUnavailableError('The database does not answer (TEST).');
   }
 
   async function arrived(): Promise<void> {
@@ -130,6 +150,34 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       [...rows.values()].filter((row) => row.lifecycle !== 'CREATING'),
       placeOfRow,
     );
+
+  const summary = (row: Row): SummaryRow => ({
+    id: row.id,
+    title: row.projection.configuration.title,
+    state: row.quarantine === null ? row.state : 'ERROR',
+    stopping: isStopping(row.projection),
+    lifecycle: row.lifecycle === 'CLOSED' ? 'CLOSED' : 'OPEN',
+    model: row.projection.configuration.model,
+    revision: row.revision,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  });
+
+  /** Notes what the list shows by now. (What changed and changed back between two looks is missed, unlike in SQL.) */
+  function notice(): void {
+    looks += 1;
+    for (const row of visible()) {
+      const { revision: _, createdAt: _made, updatedAt: _changed, ...shows } = summary(row);
+      const shown = JSON.stringify(shows);
+      if (listed.get(row.id)?.shown !== shown) listed.set(row.id, { shown, at: looks });
+    }
+  }
+
+  function drop(row: Row): void {
+    rows.delete(row.id);
+    listed.delete(row.id);
+    if (row.lifecycle !== 'CREATING') deletions.push({ id: row.id, at: looks + 1 });
+  }
 
   /** The row after the batch, or why the tables refuse it. */
   function written(row: Row, batch: Batch): Row | { readonly conflict: string } {
@@ -202,14 +250,13 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     return keys.size > receiptKeysLoaded ? null : keys;
   }
 
-  function removeRow({ id, projection }: Row): Removed {
-    rows.delete(id);
+  function removeRow(row: Row): Removed {
+    const { id, projection } = row;
+    drop(row);
     for (const [name, receipt] of receipts)
       if (commandKeys.get(id)?.has(receiptKey(receipt))) receipts.delete(name);
     commandKeys.delete(id);
-    const { workspace } = projection.configuration;
-    const shared = [...rows.values()].some((row) => row.projection.configuration.workspace === workspace);
-    return { id, workspaceFree: workspace === '' || !shared };
+    return { id, folder: projection.configuration.workspace };
   }
 
   const payloadBytes = (id: string, entry: Entry): number =>
@@ -283,15 +330,16 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
-      conversation: (id, { through, superseded }) =>
-        answer(() =>
-          stored(rows.get(id)?.entries ?? []).filter(
+      conversation: (id, { through, superseded, signal }) =>
+        answer(() => {
+          signal?.throwIfAborted();
+          return stored(rows.get(id)?.entries ?? []).filter(
             (e) =>
               isConversation(e.kind) &&
               e.revision <= through &&
               !superseded.some((span) => e.revision > span.after && e.revision <= span.through),
-          ),
-        ),
+          );
+        }),
       rewinds: (id, through) =>
         answer(() =>
           stored(rows.get(id)?.entries ?? []).filter(
@@ -372,24 +420,34 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           pageOf(
             visible()
               .filter((row) => !lifecycle || row.lifecycle === lifecycle)
-              .map((row) => ({
-                id: row.id,
-                title: row.projection.configuration.title,
-                state: row.state,
-                stopping: isStopping(row.projection),
-                lifecycle: row.lifecycle === 'CLOSED' ? ('CLOSED' as const) : ('OPEN' as const),
-                model: row.projection.configuration.model,
-                revision: row.revision,
-                createdAt: row.createdAt,
-                updatedAt: row.updatedAt,
-              })),
+              .map(summary),
             range,
             placeOfRow,
           ),
         ),
+      overview: ({ newest, living }) =>
+        answer(() => {
+          const [first, rest] = [visible().slice(0, newest), visible().slice(newest)];
+          const last = first.at(-1);
+          const waits = (row: Row): number => (row.state === 'ATTENTION' ? 0 : 1);
+          const has = (lifecycle: 'OPEN' | 'CLOSED'): boolean =>
+            rest.some((row) => row.lifecycle === lifecycle);
+          return {
+            newest: first.map(summary),
+            living: rest
+              .filter((row) => row.projection.turn !== null && !isSettled(row.projection.turn))
+              .toSorted((a, b) => waits(a) - waits(b))
+              .slice(0, living)
+              .map(summary),
+            older:
+              last && rest.length > 0
+                ? { after: placeOfRow(last), open: has('OPEN'), closed: has('CLOSED') }
+                : null,
+          };
+        }),
       openCycles: (range) =>
         answer(() => {
-          const open = [...rows.values()].flatMap((row) =>
+          const open = visible().flatMap((row) =>
             [...row.cycles.values()]
               .filter((cycle) => cycle.status === 'OPEN')
               .map((cycle) => ({ workstreamId: row.id, cycle: stored(cycle) })),
@@ -399,11 +457,32 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       decisionOf: (id, cycleId, callId) =>
         answer(
           () =>
-            rows
-              .get(id)
+            visible()
+              .find((row) => row.id === id)
               ?.cycles.get(cycleId)
               ?.items.find((item) => item.callId === callId)?.decision ?? null,
         ),
+      worksIn: (folder) =>
+        answer(() => visible().some((row) => row.projection.configuration.workspace === folder)),
+    },
+
+    elsewhere: {
+      look: (ids, since) =>
+        answer(() => {
+          notice();
+          const isNews = (noticed: { readonly at: number } | undefined): boolean =>
+            since !== null && noticed !== undefined && noticed.at > Number(since);
+          return {
+            mark: String(looks),
+            asked: visible()
+              .filter((row) => ids.includes(row.id))
+              .map((row) => ({ ...summary(row), incarnation: row.incarnation, epoch: row.epoch })),
+            changed: visible()
+              .filter((row) => isNews(listed.get(row.id)))
+              .map(summary),
+            deleted: deletions.filter(isNews).map(({ id }) => id),
+          };
+        }),
     },
 
     search: {
@@ -424,19 +503,23 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             .toSorted((a, b) => (isBefore(a, b) ? 1 : -1));
           const rest =
             after === null ? all : all.filter((found) => isBefore(found, { ...after, entry: after }));
+          let size = 0;
+          const page = rest.slice(0, first).filter(({ entry }) => {
+            const fits = size < pageBytes;
+            size += JSON.stringify(entry).length;
+            return fits;
+          });
           return {
             type: 'found',
-            items: rest
-              .slice(0, first)
-              .map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
-            hasNext: rest.length > first,
+            items: page.map(({ text, ...found }) => ({ ...found, snippet: snippetOf(text ?? '', query) })),
+            hasNext: rest.length > page.length,
           };
         }),
     },
 
     reservations: {
       reserve: ({ id, incarnation, sessionId }) =>
-        answer(() => {
+        told(() => {
           if (rows.has(id)) throw new Error('This id is taken.');
           const at = new Date(clock.now()).toISOString();
           rows.set(id, {
@@ -456,8 +539,9 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             cycles: new Map(),
           });
         }),
-      publish: (batch) =>
-        answer(() => {
+      publish: (batch, signal) =>
+        told(() => {
+          signal?.throwIfAborted();
           const flaw = flawOf(batch);
           if (flaw) throw new Error(flaw);
           const row = rows.get(batch.workstreamId);
@@ -476,15 +560,15 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           return { type: 'published' };
         }),
       rollback: (id, incarnation) =>
-        answer(() => {
+        told(() => {
           const row = rows.get(id);
           if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') rows.delete(id);
         }),
     },
 
     removal: {
-      async remove({ workstreamId: id, incarnation, epoch, sessionId, receipt }) {
-        const outcome = await answer(() => {
+      remove: ({ workstreamId: id, incarnation, epoch, sessionId, receipt }) =>
+        told(() => {
           const row = rows.get(id);
           if (row?.incarnation !== incarnation || row.lifecycle === 'CREATING')
             return { type: 'notFound' } as const;
@@ -493,11 +577,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           if (receipts.has(place(receipt.scope, receipt.key))) return { type: 'duplicate' } as const;
           receipts.set(place(receipt.scope, receipt.key), stored(receipt));
           return { type: 'removed', ...removeRow(row) } as const;
-        });
-        if (lost === 0) return outcome;
-        lost -= 1;
-        throw new StorageUnavailableError('The database does not answer (TEST).');
-      },
+        }),
       reap: (by, olderThanMs) =>
         sweep(
           by,
@@ -551,6 +631,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           tokens.set(id, { ...token, revoked: true });
           return tokenRow(token);
         }),
+      goneOf: (ids) => answer(() => ids.filter((id) => tokens.get(id)?.revoked !== false)),
       list: () => answer(() => [...tokens.values()].filter((t) => !t.revoked).map(tokenRow)),
     },
 
@@ -585,7 +666,11 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       const row = rows.get(id)!;
       change(row, { epoch: row.epoch + 1, owner: 'another' });
     },
-    remove: (id) => void rows.delete(id),
+    remove(id) {
+      const row = rows.get(id);
+      if (row) drop(row);
+    },
+    forgeCreating: (id) => change(rows.get(id)!, { lifecycle: 'CREATING' }),
     age(id, ms) {
       const at = new Date(clock.now() - ms).toISOString();
       change(rows.get(id)!, { createdAt: at, updatedAt: at });

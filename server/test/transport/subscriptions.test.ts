@@ -150,6 +150,43 @@ describe('opening a socket', () => {
     other.close();
   });
 
+  it.each([
+    ['a query', '{ viewer { name } }'],
+    ['a mutation', 'mutation { createToken(input: { key: "12345678", name: "x" }) { __typename } }'],
+    ['a subscription', 'subscription { workstreamStates { __typename } }'],
+  ])(
+    'ends at %s when its token was revoked by another server meanwhile, which is not begun',
+    async (_, query) => {
+      const { openSocket, gate, fake } = await serveOne();
+      let created = 0;
+      fake.services.tokens.create = () => {
+        created += 1;
+        return Promise.reject(new Error('not here'));
+      };
+      const socket = await admitted(openSocket());
+      const heard: Frame[] = [];
+      socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString('utf8')) as Frame));
+      gate.revokeElsewhere('good');
+      const end = closed(socket);
+      socket.send(subscribe('1', query, {}));
+      expect(await end).toEqual({ code: 4401, reason: 'The token was revoked.' });
+      expect(heard.filter(({ type }) => type === 'next')).toEqual([]);
+      expect([created, fake.states.open]).toEqual([0, 0]);
+    },
+  );
+
+  it('begins nothing while its token cannot be checked, and stays open', async () => {
+    const { openSocket, gate } = await serveOne();
+    const socket = await admitted(openSocket());
+    gate.broken.error = Object.assign(new Error('away'), { name: 'StorageUnavailableError' });
+    socket.send(subscribe('1', '{ viewer { name } }', {}));
+    expect(errorsOf(await message(socket))[0]!.extensions).toEqual({ code: 'STORAGE_UNAVAILABLE' });
+    gate.broken.error = null;
+    socket.send(subscribe('2', '{ viewer { name } }', {}));
+    expect((await message(socket)).type).toBe('next');
+    socket.close();
+  });
+
   it('lets nobody in whose token was revoked while it was being asked about', async () => {
     const { openSocket, gate } = await serve();
     const authenticate = gate.access.authenticate.bind(gate.access);
@@ -323,6 +360,24 @@ describe('a feed on a socket', () => {
 });
 
 describe('An operation that its client does not wait for any more', () => {
+  it('makes room at once: all subscriptions are exchanged for as many others in one breath', async () => {
+    const { openSocket, fake } = await serveOne();
+    const socket = await admitted(openSocket());
+    const refused: Frame[] = [];
+    socket.on('message', (data: Buffer) => refused.push(JSON.parse(data.toString('utf8')) as Frame));
+    for (let i = 0; i < 256; i++) socket.send(subscribe(`a${i}`, feed, w1));
+    await fake.feed.hasOpen(256);
+    for (let i = 0; i < 256; i++) socket.send(JSON.stringify({ id: `a${i}`, type: 'complete' }));
+    for (let i = 0; i < 256; i++) socket.send(subscribe(`b${i}`, feed, w1));
+    const ponged = messageWhere(socket, ({ type }) => type === 'pong');
+    socket.send(JSON.stringify({ type: 'ping' }));
+    await ponged;
+    await fake.feed.hasOpen(256);
+    expect(refused.filter(({ type }) => type === 'error')).toEqual([]);
+    socket.terminate();
+    await fake.feed.hasOpen(0);
+  });
+
   it('counts until its work is over, and then no longer', async () => {
     const { openSocket, fake } = await serveOne();
     const socket = await admitted(openSocket());
@@ -343,7 +398,8 @@ describe('An operation that its client does not wait for any more', () => {
     const refused = await refusal;
     expect(refused.type).toBe('error');
     expect(errorsOf(refused)[0]!.extensions).toEqual({ code: 'TOO_MANY_OPERATIONS' });
-    expect(asked).toBe(256);
+    // What nobody waits for any more may be as much again, and no more.
+    expect(asked).toBe(512);
     answer();
     const ponged = messageWhere(socket, ({ type }) => type === 'pong');
     socket.send(JSON.stringify({ type: 'ping' }));

@@ -1,6 +1,6 @@
 import type { QueuedMessage } from 'schema/projection';
 import { expect, it } from 'vitest';
-import { queueWords } from './queue-words.ts';
+import { inOrder, queueWords } from './queue-words.ts';
 
 const message = (id: string, delivery: QueuedMessage['delivery'] = 'QUEUE'): QueuedMessage => ({
   id,
@@ -12,10 +12,17 @@ const message = (id: string, delivery: QueuedMessage['delivery'] = 'QUEUE'): Que
   at: '2026-01-01T00:00:00.000Z',
 });
 
+const by = (name: string, id: string): QueuedMessage => ({ ...message(id), author: { id: name, name } });
+
 it.each<readonly [readonly QueuedMessage[], string]>([
   [[], ''],
   [[message('a')], 'One message waits until this turn ends.'],
-  [[message('a'), message('b')], '2 messages wait until this turn ends.'],
+  [[message('a'), message('b')], '2 messages wait until this turn ends. Then they go out as one.'],
+  [[message('a'), by('Bob', 'b')], '2 messages wait until this turn ends.'],
+  [
+    [message('a'), message('b'), by('Bob', 'c')],
+    '3 messages wait until this turn ends. Then they go out as 2, those of one author as one.',
+  ],
   [[message('a', 'STEER')], 'One message is said after the current step.'],
   [
     [message('a'), message('b', 'STEER'), message('c', 'STEER')],
@@ -23,6 +30,11 @@ it.each<readonly [readonly QueuedMessage[], string]>([
   ],
 ])('says of each message what it waits for (D-63) %#', (items, text) => {
   expect(queueWords({ items, held: false }, false)).toEqual({ head: '', text });
+});
+
+it('lists first what is said first: to the running turn, then to the next', () => {
+  const items = [message('a'), message('b', 'STEER'), message('c'), message('d', 'STEER')];
+  expect(inOrder(items).map((item) => item.id)).toEqual(['b', 'd', 'a', 'c']);
 });
 
 it('says why a queue is held (D-63)', () => {

@@ -1,26 +1,45 @@
 /** Owns: how what waits is said to a person. Pure. */
-import type { Queue } from 'schema/projection';
+import type { Queue, QueuedMessage } from 'schema/projection';
 
 /** What the messages wait for. Empty when none waits. `failed`: whether the last turn did, rather than being stopped. */
 export function queueWords(
   { items, held }: Queue,
   failed: boolean,
 ): { readonly head: string; readonly text: string } {
-  const steering = items.filter((item) => item.delivery === 'STEER').length;
-  const waiting = items.length - steering;
+  const steering = items.filter(isSteering).length;
+  const waits = items.filter((item) => !isSteering(item));
   if (held) {
-    const [waits, them] =
+    const [said, them] =
       items.length === 1 ? ['one message waits', 'it'] : [`${items.length} messages wait`, 'them'];
     return {
       head: 'On hold:',
-      text: `${waits} because the last turn ${failed ? 'failed' : 'was stopped'}. Your next message takes ${them} along.`,
+      text: `${said} because the last turn ${failed ? 'failed' : 'was stopped'}. Your next message takes ${them} along.`,
     };
   }
   const said = [
     ...(steering > 0 ? [`${messages(steering, 'is', 'are')} said after the current step.`] : []),
-    ...(waiting > 0 ? [`${messages(waiting, 'waits', 'wait')} until this turn ends.`] : []),
+    ...(waits.length > 0
+      ? [`${messages(waits.length, 'waits', 'wait')} until this turn ends.${asOne(waits)}`]
+      : []),
   ];
   return { head: '', text: said.join(' ') };
+}
+
+/** As they go out: what is said to the running turn goes before what waits for its end. */
+export const inOrder = (items: readonly QueuedMessage[]): readonly QueuedMessage[] => [
+  ...items.filter(isSteering),
+  ...items.filter((item) => !isSteering(item)),
+];
+
+const isSteering = ({ delivery }: QueuedMessage): boolean => delivery === 'STEER';
+
+/** Neighbours of one author become one message; each of another author has a turn of its own. */
+function asOne(waits: readonly QueuedMessage[]): string {
+  const turns = waits.filter((item, i) => item.author.id !== waits[i - 1]?.author.id).length;
+  if (turns === waits.length) return '';
+  return turns === 1
+    ? ' Then they go out as one.'
+    : ` Then they go out as ${turns}, those of one author as one.`;
 }
 
 const messages = (count: number, one: string, more: string): string =>

@@ -1,6 +1,6 @@
 import type { Entry, EntryBody } from 'schema/projection';
 import { expect, it } from 'vitest';
-import { cannotGoBack, hasResults, lastSaid, talkSince } from './back.ts';
+import { asideInWords, cannotGoBack, endOf, hasResults, lastSaid, talkSince } from './back.ts';
 
 const ann = { id: 'a', name: 'Ann' };
 const user = (text: string, source: 'MESSAGE' | 'STEER' | 'FEEDBACK' = 'MESSAGE'): EntryBody => ({
@@ -49,6 +49,31 @@ it('a new try keeps results only where there are some', () => {
   expect(hasResults(journal(user('one'), tool, cut), nothing)).toBe(true);
   expect(hasResults(journal(user('one'), tool, cut), { superseded: [{ after: 1, through: 2 }] })).toBe(false);
   expect(hasResults(journal(tool), nothing)).toBe(true);
+});
+
+it('tells what was set aside last by the count that was asked about, and the rest apart', () => {
+  expect(asideInWords(2, 2, ' by you')).toBe('2 entries set aside by you');
+  expect(asideInWords(3, 2, ' by you')).toBe('2 entries set aside by you, one before');
+  expect(asideInWords(3, 1, '')).toBe('One entry set aside, 2 before');
+  expect(asideInWords(1, null, '')).toBe('One entry set aside');
+});
+
+it('knows whether the last word is an answer or waits for one', () => {
+  const answer: EntryBody = {
+    kind: 'ASSISTANT',
+    text: 'So.',
+    reasoning: '',
+    calls: [],
+    discarded: [],
+    finish: 'STOP',
+  } as unknown as EntryBody;
+  expect(endOf(journal(queue), nothing)).toBe('EMPTY');
+  expect(endOf(journal(user('one'), answer, queue), nothing)).toBe('ANSWERED');
+  for (const last of [user('two'), tool, cut])
+    expect(endOf(journal(user('one'), answer, last), nothing)).toBe('OPEN');
+  expect(endOf(journal(user('one'), answer, user('two')), { superseded: [{ after: 2, through: 3 }] })).toBe(
+    'ANSWERED',
+  );
 });
 
 it('says why nothing can be taken back, the reason that lasts first', () => {

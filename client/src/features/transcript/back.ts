@@ -37,6 +37,16 @@ export const hasResults = (entries: readonly Entry[], p: Spans): boolean => {
   );
 };
 
+/**
+ * How the conversation ends. ANSWERED: with an answer that is whole. OPEN: with something to answer: a message, a result,
+ * an answer that was cut off. EMPTY: nothing was said, as far as it is loaded.
+ */
+export function endOf(entries: readonly Entry[], p: Spans): 'ANSWERED' | 'OPEN' | 'EMPTY' {
+  const last = entries.findLast((e) => isConversation(e.kind) && !isSuperseded(p, e.revision));
+  if (!last) return 'EMPTY';
+  return last.kind === 'ASSISTANT' && last.calls.length === 0 ? 'ANSWERED' : 'OPEN';
+}
+
 export interface Standing {
   readonly busy: boolean;
   readonly closed: boolean;
@@ -52,5 +62,12 @@ export function cannotGoBack({ busy, closed, setAside }: Standing): string | nul
 
 /** At the beginning of a sentence. */
 export const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+
+/** What a line that stands for it says of so many that are out, of which the last who went back took so many. */
+export function asideInWords(count: number, last: number | null, whose: string): string {
+  if (last === null || last === 0 || last === count)
+    return `${capital(entriesInWords(count))} set aside${whose}`;
+  return `${capital(entriesInWords(last))} set aside${whose}, ${count - last === 1 ? 'one' : count - last} before`;
+}
 
 export const entriesInWords = (count: number): string => (count === 1 ? 'one entry' : `${count} entries`);

@@ -216,12 +216,12 @@ it('D-23 says who closed and opened it, and not that making it opened it', () =>
     lifecycle('CLOSED', author),
     lifecycle('OPEN', author),
     lifecycle('CLOSED', null),
-  ]).map((b) => b.type === 'mark' && b.text);
+  ]).map((b) => b.type === 'mark' && [b.text, b.by]);
   expect(texts).toEqual([
-    'Forked from “Source”. Files were not copied.',
-    'Closed by Ann',
-    'Opened again by Ann',
-    'Closed',
+    ['Forked from “Source”. Files were not copied.', null],
+    ['Closed', author],
+    ['Opened again', author],
+    ['Closed', null],
   ]);
   expect(blocksOf([{ ...journal([lifecycle('OPEN', author)])[0]!, revision: 1 }], 1)).toEqual([]);
 });

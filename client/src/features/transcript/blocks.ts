@@ -261,10 +261,10 @@ export function blocksOf(
       case 'LIFECYCLE':
         if (entry.lifecycle === 'CLOSED') {
           closed = true;
-          blocks.push(calm(entry, `Closed${byWhom(entry.by)}`));
+          blocks.push(calm(entry, 'Closed', entry.by));
         } else {
           // Making one opens it, too, which goes without saying.
-          if (closed ?? revision > 2) blocks.push(calm(entry, `Opened again${byWhom(entry.by)}`));
+          if (closed ?? revision > 2) blocks.push(calm(entry, 'Opened again', entry.by));
           closed = false;
         }
         break;
@@ -332,8 +332,6 @@ function modelChange(before: Configuration, now: Configuration): readonly string
   if (before.temperature === now.temperature && before.effort === now.effort) return [];
   return [`Now with ${tuned || 'the model as it is set up'}`];
 }
-
-const byWhom = (by: Author | null): string => (by ? ` by ${by.name}` : '');
 
 /** The block in which an entry is told. */
 export const blockIdOf = (entry: Entry): string => ('callId' in entry ? entry.callId : entry.id);

@@ -26,6 +26,12 @@ it('says what a call did in words', () => {
     'Finished, took effect',
   );
   expect(callWords({ ...call, result: { outcome: 'DENIED', effect: 'NONE', content: '' } })).toBe('Denied');
+  expect(callWords({ ...call, result: { outcome: 'ERROR', effect: 'COMMITTED', content: '' } })).toBe(
+    'Ran, and ended with an error',
+  );
+  expect(callWords({ ...call, result: { outcome: 'ERROR', effect: 'NONE', content: '' } })).toBe(
+    'Failed, changed nothing',
+  );
   expect(callWords({ ...call, state: 'ASKING' })).toBe('Waits for your decision');
 });
 

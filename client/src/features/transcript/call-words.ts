@@ -15,6 +15,8 @@ export function callWords({ state, result, item }: CallBlock): string {
   if (state === 'SETTLED' && result) {
     // What a person said no to is told by who denied it; that it changed nothing goes without saying.
     if (result.outcome === 'DENIED') return outcomeWords.DENIED;
+    // What changed something did run; that it "failed" would be read as that nothing was done.
+    if (result.outcome === 'ERROR' && result.effect === 'COMMITTED') return 'Ran, and ended with an error';
     return `${outcomeWords[result.outcome]}, ${effectWords[result.effect]}`;
   }
   if (state === 'DECLARED' && item?.decision?.verdict === 'DENIED') return outcomeWords.DENIED;

@@ -11,7 +11,7 @@ import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
 import { isRecord, keep, readKept, type Store } from '../../lib/kept.ts';
 import type { Workstream } from '../workstream/workstream.svelte.ts';
-import { cannotGoBack, hasResults, lastSaid, talkSince } from './back.ts';
+import { cannotGoBack, endOf, hasResults, lastSaid, talkSince } from './back.ts';
 import type { UserBlock } from './blocks.ts';
 
 interface Around {
@@ -87,16 +87,25 @@ export class GoingBack {
     }),
   );
 
-  /** How the last turn ended, when it can be asked again. */
+  /**
+   * How the conversation ends, when it can be asked again: by a turn that is over, or by none that is known here, as in a
+   * fork and after going back. Null when there is nothing to ask about, or it is being answered.
+   */
   readonly ended = $derived.by(() => {
     const { entries, projection } = this.#workstream;
-    const outcome = projection?.turn?.outcome;
-    if (!projection || !outcome) return null;
+    if (!projection || (projection.turn && !projection.turn.outcome)) return null;
+    const end = endOf(entries, projection);
+    if (!projection.turn && end === 'EMPTY') return null;
+    const answered = projection.turn?.outcome
+      ? projection.turn.outcome.type === 'COMPLETED'
+      : end === 'ANSWERED';
     const said = lastSaid(entries, projection);
     const mine = said === null || said.author.id === this.#api.info?.viewer.id;
     return {
-      outcome,
-      keeps: outcome.type !== 'COMPLETED' && hasResults(entries, projection),
+      answered,
+      /** Whether something was tried already. */
+      again: projection.turn !== null || end !== 'OPEN' || hasResults(entries, projection),
+      keeps: !answered && hasResults(entries, projection),
       unable:
         this.unable ?? (mine ? null : `Only ${said.author.name} may ask again: it would run on that token.`),
     };

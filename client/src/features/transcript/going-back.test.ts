@@ -1,6 +1,6 @@
 import type { Outcome } from 'schema/client-kit';
 import type { Entry, Span } from 'schema/projection';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Api } from '../../lib/api.svelte.ts';
 import type { Workstream } from '../workstream/workstream.svelte.ts';
 import type { UserBlock } from './blocks.ts';
@@ -66,6 +66,7 @@ function open(kept = new Map<string, string>()) {
     brought,
     kept,
     feed,
+    become: (known: Record<string, unknown>) => void Object.assign(workstream, known),
     answer: (outcome: Outcome<unknown>) => {
       answer(outcome);
     },
@@ -147,3 +148,43 @@ it.each(['{', 'null', '{"draft":"x"}', '{"draft":"x","message":{"id":"e3"}}'])(
     expect(open(new Map([['weir.anew.w', stored]])).back.editing).toBeNull();
   },
 );
+
+describe('offers to ask again', () => {
+  const said = (revision: number, author = me): Entry =>
+    ({
+      kind: 'USER',
+      id: `e${revision}`,
+      revision,
+      text: 'q',
+      author,
+      source: 'MESSAGE',
+    }) as unknown as Entry;
+  const answer = (revision: number): Entry =>
+    ({ kind: 'ASSISTANT', id: `e${revision}`, revision, text: 'a', calls: [] }) as unknown as Entry;
+  const over = (type: 'COMPLETED' | 'FAILED') => ({ id: 't1', outcome: { type } });
+  const ended = (entries: readonly Entry[], turn: unknown, superseded: readonly Span[] = []) => {
+    const page = open();
+    page.become({ entries, projection: { revision: 9, turn, superseded } });
+    return page.back.ended;
+  };
+
+  it.each([
+    ['the last answer of a fork, which has had no turn', [said(1), answer(2)], null, []],
+    ['what stands last after going back', [said(1), answer(2), said(3)], null, [{ after: 2, through: 3 }]],
+    ['the answer of the last turn', [said(1), answer(2)], over('COMPLETED'), []],
+  ] as const)('%s', (_, entries, turn, superseded) => {
+    expect(ended(entries, turn, superseded)).toMatchObject({ answered: true, unable: null });
+  });
+
+  it('a message that nobody answered, in a fork as after a failure', () => {
+    expect(ended([said(1)], null)).toMatchObject({ answered: false, again: false, keeps: false });
+    expect(ended([said(1)], over('FAILED'))).toMatchObject({ answered: false, again: true });
+  });
+
+  it('not where nothing was said, while it is being answered, or to another than who said it (D-12)', () => {
+    expect(ended([], null)).toBeNull();
+    expect(ended([said(1)], null, [{ after: 0, through: 1 }])).toBeNull();
+    expect(ended([said(1)], { id: 't1', outcome: null })).toBeNull();
+    expect(ended([said(1, { id: 'bob', name: 'Bob' })], null)?.unable).toMatch(/^Only Bob may/);
+  });
+});

@@ -67,6 +67,17 @@ it('makes one line of rewinds inside of one another, and of those with nothing b
   expect(words(show(neighbours))).toEqual(['one', '2 by Bob', 'four']);
 });
 
+it('tells what was taken out last from what was out already, as a person was asked (broke: 2 entries asked about, 3 told)', () => {
+  const taken = (...shorts: readonly Short[]) =>
+    show(journal(...shorts)).flatMap((line) =>
+      line.type === 'fold' ? [[line.last?.count, line.count]] : [],
+    );
+  expect(taken('one', 'two', 'three', ['back', 1, ann])).toEqual([[2, 2]]);
+  expect(taken('one', 'two', 'three', ['back', 2, ann], 'four', ['back', 1, bob])).toEqual([[2, 3]]);
+  expect(taken('one', ['back', 0, ann], ['control'], 'two', ['back', 3, ann])).toEqual([[1, 2]]);
+  expect(taken('one', 'two', ['back', 1, ann], ['back', 1, bob])).toEqual([[0, 1]]);
+});
+
 it('keeps apart what has something of the conversation between', () => {
   const entries = journal('one', ['back', 0, ann], 'two', 'three', ['back', 3, bob]);
   expect(words(show(entries))).toEqual(['1 by Ann', 'two', '1 by Bob']);

@@ -7,7 +7,7 @@
  * loaded; a line stays in its piece when older or newer pages come.
  */
 import { isConversation, type Author, type Entry, type EntryOf, type Span } from 'schema/projection';
-import type { Block } from './blocks.ts';
+import type { Block, RewindBlock } from './blocks.ts';
 
 /** What rewinds took out between two blocks that are in the conversation. */
 export interface Fold {
@@ -26,6 +26,8 @@ export interface Fold {
     readonly by: Author;
     readonly at: string;
     readonly reason: EntryOf<'REWIND'>['reason'];
+    /** Of `count`: what it took out; the others were out already. */
+    readonly count: number;
   } | null;
 }
 
@@ -68,7 +70,7 @@ export function linesOf(
       count: within.reduce((sum, span) => sum + talkIn(entries, span), 0),
       more: within.some((span) => !isLoaded(entries, span)),
       open,
-      last,
+      last: last && { by: last.by, at: last.at, reason: last.reason, count: takenBy(entries, last) },
     });
     if (open) for (const block of folded) if (block.type !== 'rewind') lines.push(told(block, true));
     folded = [];
@@ -107,6 +109,20 @@ function talkIn(entries: readonly Entry[], { after, through }: Span): number {
   return entries
     .slice(Math.max(0, after + 1 - first), Math.max(0, through + 1 - first))
     .filter((entry) => isConversation(entry.kind)).length;
+}
+
+/** Entries of the conversation that a rewind took out and none before it had, as far as they are loaded. */
+function takenBy(entries: readonly Entry[], { revision }: RewindBlock): number {
+  const first = entries[0]?.revision ?? 1;
+  const rewind = entries[revision - first];
+  if (rewind?.kind !== 'REWIND') return 0;
+  const within = entries.slice(Math.max(0, rewind.after + 1 - first), revision - first);
+  const before = within.filter((entry) => entry.kind === 'REWIND');
+  return within.filter(
+    (entry) =>
+      isConversation(entry.kind) &&
+      !before.some(({ after, revision: at }) => entry.revision > after && entry.revision < at),
+  ).length;
 }
 
 const isLoaded = (entries: readonly Entry[], { after, through }: Span): boolean =>

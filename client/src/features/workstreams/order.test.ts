@@ -1,6 +1,6 @@
 import type { WorkstreamSummary } from 'schema/client-kit';
 import { expect, it } from 'vitest';
-import { announcement, listed, type Filter } from './order.ts';
+import { announcement, coverWords, listed } from './order.ts';
 
 const row = (id: string, state: WorkstreamSummary['state'], createdAt: string): WorkstreamSummary => ({
   id,
@@ -22,19 +22,23 @@ const rows = [
 ];
 
 it('puts what needs a person first and keeps the rest in the order of making', () => {
-  const { needsYou, others } = listed(rows, 'OPEN');
+  const { needsYou, others } = listed(rows, rows);
   expect(needsYou.map((r) => r.id)).toEqual(['2']);
   expect(others.map((r) => r.id)).toEqual(['3', '4', '1']);
 });
 
-it('D-22 shows the open ones, the closed ones, or all', () => {
-  const all = [...rows, { ...row('5', 'CLOSED', '2026-01-05'), lifecycle: 'CLOSED' } as const];
-  const shown = (filter: Filter) => listed(all, filter).others.map((r) => r.id);
-  expect(shown('OPEN')).toEqual(['3', '4', '1']);
-  expect(shown('CLOSED')).toEqual(['5']);
-  expect(shown('ALL')).toEqual(['5', '3', '4', '1']);
-  // Whoever waits for a person is not hidden by it.
-  expect(listed(all, 'CLOSED').needsYou.map((r) => r.id)).toEqual(['2']);
+it('D-22 shows what the filter lets through, and hides nobody by it who waits for a person', () => {
+  const closed = { ...row('5', 'CLOSED', '2026-01-05'), lifecycle: 'CLOSED' } as const;
+  const { needsYou, others } = listed(rows, [closed]);
+  expect(others.map((r) => r.id)).toEqual(['5']);
+  expect(needsYou.map((r) => r.id)).toEqual(['2']);
+  // One that only the filtered list has read.
+  expect(listed([], rows).needsYou.map((r) => r.id)).toEqual(['2']);
+});
+
+it('says what can be selected while there are older ones', () => {
+  expect(coverWords(12, true)).toBe('Of the 12 open ones that are shown. There are older ones.');
+  expect(coverWords(12, false)).toBe('');
 });
 
 it('says aloud only what needs a person newly, and nothing any more when nothing does', () => {

@@ -1,29 +1,31 @@
 /** Owns: what the list shows, and in which order. Pure. What needs a person is first; the rest does not move while it works. */
 import type { WorkstreamSummary } from 'schema/client-kit';
 
-/** Which of them the list shows. */
-export type Filter = 'OPEN' | 'CLOSED' | 'ALL';
-
-const inFilter = ({ lifecycle }: WorkstreamSummary, filter: Filter): boolean =>
-  filter === 'ALL' || (lifecycle === 'CLOSED') === (filter === 'CLOSED');
-
 export interface Listed {
   readonly needsYou: readonly WorkstreamSummary[];
-  /** Of those that the filter shows; the last made first. */
+  /** Of those that are to be shown; the last made first. */
   readonly others: readonly WorkstreamSummary[];
 }
 
 /** Times of one form stand in their order as text; `localeCompare` would be slow where each frame sorts all rows. */
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** What needs a person stands there whatever the filter is. */
-export function listed(rows: Iterable<WorkstreamSummary>, filter: Filter): Listed {
-  const sorted = [...rows].sort((a, b) => compare(b.createdAt, a.createdAt) || compare(a.id, b.id));
+const inOrder = (rows: Iterable<WorkstreamSummary>): readonly WorkstreamSummary[] =>
+  [...rows].sort((a, b) => compare(b.createdAt, a.createdAt) || compare(a.id, b.id));
+
+/** `shown`: what the filter lets through. Of all that are known, what needs a person stands there whatever that is. */
+export function listed(known: Iterable<WorkstreamSummary>, shown: Iterable<WorkstreamSummary>): Listed {
+  const needs = (row: WorkstreamSummary) => row.state === 'ATTENTION';
+  const waiting = new Map([...known, ...shown].filter(needs).map((row) => [row.id, row]));
   return {
-    needsYou: sorted.filter((row) => row.state === 'ATTENTION'),
-    others: sorted.filter((row) => row.state !== 'ATTENTION' && inFilter(row, filter)),
+    needsYou: inOrder(waiting.values()),
+    others: inOrder(shown).filter((row) => !needs(row)),
   };
 }
+
+/** What can be selected to be closed, for a person; nothing to say when that is all there is. */
+export const coverWords = (selectable: number, more: boolean): string =>
+  more ? `Of the ${selectable} open ones that are shown. There are older ones.` : '';
 
 /** What to say aloud when the list changes: those that need a person now and did not before; until none does, `said`. */
 export function announcement(

@@ -49,6 +49,11 @@ export const statesSubscription = graphql(
           workstreams {
             ...SummaryFields
           }
+          older {
+            after
+            open
+            closed
+          }
         }
         ... on StateChanged {
           workstream {
@@ -67,4 +72,24 @@ export const statesSubscription = graphql(
     }
   `,
   [summaryFields, persistenceFields],
+);
+
+/** The list beyond its snapshot, the newest first. */
+export const olderWorkstreams = graphql(
+  `
+    query OlderWorkstreams($first: Int!, $after: String!, $lifecycle: Lifecycle) {
+      workstreams(first: $first, after: $after, filter: { lifecycle: $lifecycle }) {
+        edges {
+          node {
+            ...SummaryFields
+          }
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  `,
+  [summaryFields],
 );

@@ -38,6 +38,7 @@ export function createInProcess(services: SomeServices): InProcess {
   const contextValue: Context = {
     services: services as Services,
     viewer: { id: 'token-1', name: 'test', tokenId: 'token-1' },
+    caller: new AbortController().signal,
   };
   const open = new Set<(failure: Failure) => void>();
   const listeners = new Set<() => void>();

@@ -6,14 +6,17 @@ import { NodeSessionRow } from './entities/node-session.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
+import { publishedOnly } from './published.ts';
 import { cycleOf, decisionOf } from './rows.ts';
+import { newestFirst, summaryFields, summaryRow } from './summaries.ts';
 
 export function createCatalog(orm: Orm): Catalog {
+  const reader = publishedOnly(orm);
   return {
     get: (id) =>
       available(async () => {
-        const em = orm.em.fork();
-        const row = await em.findOne(WorkstreamRow, { id, lifecycle: { $ne: 'CREATING' } });
+        const em = reader();
+        const row = await em.findOne(WorkstreamRow, { id });
         if (!row) return null;
         const { incarnation, epoch, revision, projection, quarantine, ownerSession } = row;
         const owner = ownerSession ? await em.findOne(NodeSessionRow, liveSession(ownerSession)) : null;
@@ -32,47 +35,50 @@ export function createCatalog(orm: Orm): Catalog {
 
     list: ({ first, after }, lifecycle) =>
       available(async () => {
-        const em = orm.em.fork();
-        const visible = { lifecycle: lifecycle ?? { $ne: 'CREATING' as const } };
+        const em = reader();
+        const listed = lifecycle ? { lifecycle } : {};
         const rows = await em.find(
           WorkstreamRow,
-          after ? { ...visible, ...before('createdAt', after) } : visible,
-          {
-            fields: [
-              'id',
-              'title',
-              'state',
-              'stopping',
-              'lifecycle',
-              'model',
-              'revision',
-              'quarantine',
-              'createdAt',
-              'updatedAt',
-            ],
-            orderBy: { createdAt: 'desc', id: 'desc' },
-            limit: first + 1,
-            disableIdentityMap: true,
-          },
+          after ? { ...listed, ...before('createdAt', after) } : listed,
+          { fields: summaryFields, orderBy: newestFirst, limit: first + 1, disableIdentityMap: true },
         );
-        const items = rows.slice(0, first).map((row) => ({
-          id: row.id,
-          title: row.title,
-          // Nobody runs it, whatever its last entry said (D-71).
-          state: row.quarantine === null ? row.state : ('ERROR' as const),
-          stopping: row.stopping,
-          lifecycle: row.lifecycle === 'CLOSED' ? ('CLOSED' as const) : ('OPEN' as const),
-          model: row.model,
-          revision: row.revision,
-          createdAt: row.createdAt.toISOString(),
-          updatedAt: row.updatedAt.toISOString(),
-        }));
-        return { items, hasNext: rows.length > first, totalCount: await em.count(WorkstreamRow, visible) };
+        const items = rows.slice(0, first).map(summaryRow);
+        return { items, hasNext: rows.length > first, totalCount: await em.count(WorkstreamRow, listed) };
+      }),
+
+    overview: ({ newest, living }) =>
+      available(async () => {
+        const listed = { fields: summaryFields, disableIdentityMap: true } as const;
+        const rows = await reader().find(
+          WorkstreamRow,
+          {},
+          { ...listed, orderBy: newestFirst, limit: newest + 1 },
+        );
+        const first = rows.slice(0, newest).map(summaryRow);
+        const last = first.at(-1);
+        if (!last || rows.length <= newest) return { newest: first, living: [], older: null };
+        const place = { at: last.createdAt, id: last.id };
+        const has = async (lifecycle: 'OPEN' | 'CLOSED'): Promise<boolean> =>
+          (await reader().findOne(
+            WorkstreamRow,
+            { lifecycle, ...before('createdAt', place) },
+            { fields: ['id'], orderBy: newestFirst },
+          )) !== null;
+        const [live, open, closed] = await Promise.all([
+          reader().find(
+            WorkstreamRow,
+            { lifecycle: 'OPEN', [raw(hasLiveTurn)]: [], ...before('createdAt', place) },
+            { ...listed, orderBy: [{ [raw(waits)]: 'desc' }, newestFirst], limit: living },
+          ),
+          has('OPEN'),
+          has('CLOSED'),
+        ]);
+        return { newest: first, living: live.map(summaryRow), older: { after: place, open, closed } };
       }),
 
     openCycles: ({ first, after }) =>
       available(async () => {
-        const em = orm.em.fork();
+        const em = reader();
         const open = { status: 'OPEN' as const };
         const rows = await em.find(
           ApprovalCycleRow,
@@ -95,13 +101,20 @@ export function createCatalog(orm: Orm): Catalog {
 
     decisionOf: (workstreamId, cycleId, callId) =>
       available(async () => {
-        const em = orm.em.fork();
+        const em = reader();
         const cycle = await em.findOne(ApprovalCycleRow, { id: cycleId, workstream: workstreamId });
         const item = cycle && (await em.findOne(ApprovalItemRow, { cycle: cycleId, callId }));
         return item && decisionOf(item);
       }),
+
+    worksIn: (folder) =>
+      available(async () => (await reader().count(WorkstreamRow, { workspace: folder })) > 0),
   };
 }
+
+/** By the index of live turns: as many of them as run, whatever has ever been. */
+const hasLiveTurn = 'id in (select workstream_id from turn where outcome is null)';
+const waits = `state = 'ATTENTION'`;
 
 const liveSession = (id: string) => ({
   id,

@@ -48,15 +48,17 @@ export async function commitBatch(orm: Orm, batch: Batch): Promise<CommitOutcome
   }
 }
 
-/** Inserts the entries and what they change in the tables beside the journal. */
-export async function writeEntries(em: SqlEntityManager, batch: Batch): Promise<void> {
+/** Inserts the entries and what they change in the tables beside the journal; rejects on its way once `signal` aborts. */
+export async function writeEntries(em: SqlEntityManager, batch: Batch, signal?: AbortSignal): Promise<void> {
   const { workstreamId, entries } = batch;
   if (entries.length === 0) return;
-  for (let from = 0; from < entries.length; from += entriesPerInsert)
+  for (let from = 0; from < entries.length; from += entriesPerInsert) {
+    signal?.throwIfAborted();
     await em.insertMany(
       EntryRow,
       entries.slice(from, from + entriesPerInsert).map((entry) => entryRow(workstreamId, entry)),
     );
+  }
   const { turns, cycles, queue } = rowChanges(entries);
   // One by one: a turn that settles must do so before the next one is inserted (D-32).
   for (const turn of turns) await em.upsert(TurnRow, turnRow(workstreamId, turn));

@@ -3,6 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Catalog } from '../../ports/catalog.ts';
+import type { Elsewhere } from '../../ports/elsewhere.ts';
 import type { Journal } from '../../ports/journal.ts';
 import type { Ownership, Sessions } from '../../ports/ownership.ts';
 import type { Removal } from '../../ports/removal.ts';
@@ -10,6 +11,7 @@ import type { Reservations } from '../../ports/reservations.ts';
 import type { Search } from '../../ports/search.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
 import { createCatalog } from './catalog.ts';
+import { createElsewhere } from './elsewhere.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { createJournal } from './journal.ts';
 import { connectionOf, openOrm, type Connection, type OpenFailure } from './orm.ts';
@@ -27,6 +29,7 @@ export interface Storage {
   readonly sessions: Sessions;
   readonly ownership: Ownership;
   readonly catalog: Catalog;
+  readonly elsewhere: Elsewhere;
   readonly reservations: Reservations;
   readonly removal: Removal;
   readonly search: Search;
@@ -87,6 +90,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
       exclusive,
       ownership: createOwnership(orm),
       catalog: createCatalog(orm),
+      elsewhere: createElsewhere(orm),
       reservations: createReservations(orm),
       removal: createRemoval(orm),
       search: createSearch(orm),

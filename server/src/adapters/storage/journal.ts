@@ -147,10 +147,11 @@ export function createJournal(orm: Orm): Journal {
       }),
 
     // Page by page is as good as at once: an entry that is stored never changes (D-55).
-    conversation: (workstreamId, { through, superseded }) =>
+    conversation: (workstreamId, { through, superseded, signal }) =>
       available(async () => {
         const found: Entry[] = [];
         for (let after = 0; after < through;) {
+          signal?.throwIfAborted();
           const rows = await orm.em.fork().find(
             EntryRow,
             {

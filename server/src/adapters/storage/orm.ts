@@ -215,6 +215,7 @@ function explain(error: unknown, connection: Connection): string {
       return 'Another process has been changing the tables for 10 minutes. See whether it hangs, and start again.';
   }
   const fault = faultOf(error);
-  if (fault.type === 'unavailable') return `No PostgreSQL can be reached at ${where}: ${fault.message}`;
+  if (fault.type === 'unavailable')
+    return `No PostgreSQL can be reached at ${where}: ${fault.message} Check that it runs, that host and port in DATABASE_URL are its own, and that no firewall is between; or leave DATABASE_URL out to use the embedded one.`;
   return `The database at ${where} could not be opened: ${reasonOf(error)}`;
 }

@@ -15,6 +15,9 @@ import { live } from './ownership.ts';
 /** Most that one transaction of a sweep deletes. */
 const sweepSize = 100;
 
+/** Who has not looked for so long has lost its session (D-100). */
+const forgetDeletions = `delete from workstream_deletion where at < clock_timestamp() - interval '1 hour'`;
+
 /** Rolls the deletion back: its key is taken. */
 class DuplicateError extends Error {
   override readonly name = 'DuplicateError';
@@ -57,13 +60,15 @@ export function createRemoval(orm: Orm): Removal {
         }
       }),
 
-    reap: (by, olderThanMs) =>
-      sweep(
+    async reap(by, olderThanMs) {
+      await available(() => orm.em.fork().execute(forgetDeletions));
+      return sweep(
         by,
         `w.lifecycle = 'CREATING' and w.created_at < clock_timestamp() - ? * interval '1 millisecond'
          and (w.owner_session_id is null or w.owner_session_id = ? or not ${live('w.owner_session_id')})`,
         [olderThanMs, by.sessionId],
-      ),
+      );
+    },
 
     sweepUnused: (by, olderThanMs) =>
       sweep(

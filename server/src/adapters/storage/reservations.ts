@@ -45,7 +45,7 @@ export function createReservations(orm: Orm): Reservations {
         });
       }),
 
-    publish: (batch) =>
+    publish: (batch, signal) =>
       available(async () => {
         const flaw = flawOf(batch);
         if (flaw) throw new Error(flaw);
@@ -64,7 +64,8 @@ export function createReservations(orm: Orm): Reservations {
             );
             if (published !== 1) throw new NotPublished('gone');
             if (!(await insertReceipts(em, batch.receipts, null))) throw new NotPublished('duplicate');
-            await writeEntries(em, batch);
+            await writeEntries(em, batch, signal);
+            signal?.throwIfAborted();
           });
           return { type: 'published' };
         } catch (error) {

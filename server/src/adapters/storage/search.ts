@@ -3,12 +3,14 @@
  *
  * Invariants: a search cannot keep the others from the database, however many match: it is cut off after two seconds,
  * and three run at a time. Making snippets lets the rest of the process go on between two entries, and ends after two
- * more seconds: the page is then shorter than asked for, and there is a next one.
+ * more seconds; a page reads no more than `pageBytes` and a few entries. In both cases it is shorter than asked for, and
+ * there is a next one.
  */
 import { setImmediate } from 'node:timers/promises';
 import { emptyProjection, isSuperseded, type Span } from 'schema/projection';
 import { snippetOf, type SearchQuery } from '../../core/journal/search-query.ts';
 import { searchText } from '../../core/journal/search-text.ts';
+import { pageBytes } from '../../ports/journal.ts';
 import type { FoundEntry, Search, SearchAnswer, SearchPlace } from '../../ports/search.ts';
 import { EntryRow } from './entities/entry.ts';
 import { available } from './faults.ts';
@@ -18,6 +20,8 @@ import { searchCondition } from './search-vector.ts';
 
 const timeLimitMs = 2_000;
 const atOnce = 3;
+/** Entries: each may be as long as a page. */
+const readAtOnce = 5;
 /** What PostgreSQL says when it has cut a statement off. */
 const canceled = '57014';
 
@@ -53,18 +57,27 @@ async function found(
   range: Range,
   snippetsLimitMs: number,
 ): Promise<SearchAnswer> {
-  const { matches, rows } = await orm.em.fork().transactional(async (em) => {
+  const { shown, rows, isAll } = await orm.em.fork().transactional(async (em) => {
     await em.execute(`set local statement_timeout = ${timeLimitMs}`);
     const { sql, values } = statement(query, range);
     const matches = await em.execute<Match[]>(sql, values);
-    const ids = matches.slice(0, range.first).map((match) => match.id);
-    const rows = await em.find(EntryRow, { id: { $in: ids } }, { disableIdentityMap: true });
-    return { matches, rows };
+    const rows: EntryRow[] = [];
+    let size = 0;
+    let end = 0;
+    const page = matches.slice(0, range.first);
+    while (end < page.length && size < pageBytes) {
+      const some = page.slice(end, (end += readAtOnce)).map((match) => match.id);
+      const read = await em.find(EntryRow, { id: { $in: some } }, { disableIdentityMap: true });
+      rows.push(...read);
+      size += read.reduce((sum, row) => sum + JSON.stringify(row.payload).length, 0);
+    }
+    const shown = page.slice(0, end);
+    return { shown, rows, isAll: matches.length === shown.length };
   });
   const rowById = new Map(rows.map((row) => [row.id, row]));
   const items: FoundEntry[] = [];
   const shownUntil = performance.now() + snippetsLimitMs;
-  for (const { id, title, superseded } of matches.slice(0, range.first)) {
+  for (const { id, title, superseded } of shown) {
     const row = rowById.get(id);
     if (!row) continue;
     if (items.length > 0 && performance.now() > shownUntil) return { type: 'found', items, hasNext: true };
@@ -78,7 +91,7 @@ async function found(
       snippet: snippetOf(searchText(entry) ?? '', query),
     });
   }
-  return { type: 'found', items, hasNext: matches.length > range.first };
+  return { type: 'found', items, hasNext: !isAll };
 }
 
 /** Which entries are on the page, in order, and one more when there is one. */

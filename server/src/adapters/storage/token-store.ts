@@ -58,6 +58,19 @@ export function createTokenStore(orm: Orm): TokenStore {
         return row && tokenOf(row);
       }),
 
+    goneOf: (ids) =>
+      available(async () => {
+        const good = await orm.em
+          .fork()
+          .find(
+            AccessTokenRow,
+            { id: { $in: [...ids] }, revokedAt: null },
+            { fields: ['id'], disableIdentityMap: true },
+          );
+        const goodIds = new Set(good.map((row) => row.id));
+        return ids.filter((id) => !goodIds.has(id));
+      }),
+
     list: () =>
       available(async () => {
         const rows = await orm.em

@@ -2,7 +2,7 @@
  * Owns: which folder a workstream works in: one under the allowed roots, by resolved path, or one made for it.
  */
 import { mkdir, realpath, rmdir, stat } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { quote } from '../../core/kit/quote.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
 
@@ -55,22 +55,21 @@ export async function createWorkspaces(options: {
         ? { type: 'chosen', path }
         : { type: 'refused', problem: `${quote(wanted)} is not a folder.` };
     },
-    async abandon(workstreamId) {
-      const own = join(ownRoot, workstreamId);
-      return rmdir(own).then(
+    async abandon(path) {
+      // A person may have made one there by another name.
+      if (!madeName.test(basename(path))) return null;
+      if (dirname(path) !== (await realpath(ownRoot).catch(() => null))) return null;
+      return rmdir(path).then(
         () => null,
-        (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? null : own),
+        (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? null : path),
       );
     },
-    own(workstreamId) {
-      const own = join(ownRoot, workstreamId);
-      return stat(own).then(
-        () => own,
-        () => null,
-      );
-    },
+    own: (workstreamId) => realpath(join(ownRoot, workstreamId)).catch(() => null),
   };
 }
+
+/** Of the folders made here: ids of workstreams. */
+const madeName = /^[0-9a-f]{32}$/;
 
 /** Not `recursive`: it never returns where folders vanish as they are made (/proc). */
 async function makeOwn(path: string): Promise<void> {

@@ -5,6 +5,7 @@
  * Invariants: what a step accepted is published in the same turn of the event loop (D-50); a sealed or deposed actor
  * takes no more inputs and publishes nothing more; every waiting command is answered, whatever happens (D-50).
  */
+import type { WorkstreamSummaryModel } from 'schema/model';
 import {
   liveTurn,
   stateOf,
@@ -49,6 +50,8 @@ export interface Actor {
   knows(key: CommandKey): KeyKnowledge;
   state(): State;
   persistence(): Persistence;
+  /** Its row in the list, as it is now. */
+  summary(): WorkstreamSummaryModel;
   /**
    * What is told below `conversationFrom` is known when this resolves; read once, however many ask. Rejects when the
    * database is away.
@@ -231,18 +234,21 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     settleWatching(({ fact }) => fact(state), true);
   }
 
-  /** Tells the list, when what it shows has changed. */
-  function announce(): void {
-    const summary = summaryOf({
+  const summary = (): WorkstreamSummaryModel =>
+    summaryOf({
       id: state.workstreamId,
       projection: state.projection,
       createdAt: loaded.createdAt,
       persistence: lane.persistence().status,
     });
-    const shown = `${summary.lifecycle}|${summary.state}|${summary.stopping}|${summary.persistence}|${summary.title}|${summary.model}`;
+
+  /** Tells the list, when what it shows has changed. */
+  function announce(): void {
+    const row = summary();
+    const shown = `${row.lifecycle}|${row.state}|${row.stopping}|${row.persistence}|${row.title}|${row.model}`;
     if (shown === announced) return;
     announced = shown;
-    hub.announce(summary);
+    hub.announce(row);
   }
 
   function settleWaiting(due: (w: { readonly batch: number }) => boolean, landing: Landing): void {
@@ -299,6 +305,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     },
     state: () => state,
     persistence: () => lane.persistence(),
+    summary,
     readConversation,
     shut: (on) => post({ type: 'closing', on }),
     until(fact, ms) {

@@ -26,8 +26,11 @@ export interface Registry {
   load(workstreamId: string): Promise<Loading>;
   /** Loads it, and again when that fails, until it runs or is quarantined: for turns nobody waits for (D-71). */
   recover(workstreamId: string): Promise<Loading>;
-  /** Drops what the loaded actor could not store and loads what is durable (D-51). */
-  discard(workstreamId: string): Promise<Loading>;
+  /**
+   * Loads what is durable in the place of this actor, which drops what it could not store (D-51). It goes on as it was
+   * until all that takes the database has been done; refused before then, nothing was dropped.
+   */
+  discard(workstreamId: string, actor: Actor): Promise<Loading>;
   /** Lets it rest, if it can; commands that come meanwhile wait and load it again. */
   unload(workstreamId: string): boolean;
   /** Lets everything rest that nobody needed for `idleUnloadMs`, or is too much; answers how many. */
@@ -79,11 +82,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
   /** Why nothing is loaded any more, once that is so. */
   let closed: 'SHUTTING_DOWN' | 'OWNER_LOST' | null = null;
 
-  async function load(id: string, recovers = false): Promise<Loading> {
+  /** `instead`: an actor whose place the loaded one is to take. */
+  async function load(id: string, recovers = false, instead: Actor | null = null): Promise<Loading> {
     for (;;) {
       if (closed) return { type: 'Rejected', code: closed };
       const known = peek(id);
-      if (known) {
+      if (known && known !== instead) {
         use(id, known);
         return { type: 'loaded', actor: known };
       }
@@ -93,8 +97,9 @@ export function createRegistry(deps: RegistryDeps): Registry {
       if (!gate) break;
       await gate;
     }
-    if (!recovers && !makeRoom()) return { type: 'Rejected', code: 'AT_CAPACITY', capacity: maxLoaded };
-    const flight = claimAndRun(id)
+    if (!recovers && !instead && !makeRoom())
+      return { type: 'Rejected', code: 'AT_CAPACITY', capacity: maxLoaded };
+    const flight = claimAndRun(id, instead)
       .catch((error: unknown): Loading => {
         deps.log.warn({ workstream: id, error: String(error) }, 'a workstream could not be loaded');
         return error instanceof StorageUnavailableError
@@ -167,13 +172,15 @@ export function createRegistry(deps: RegistryDeps): Registry {
   }
 
   /** A throw on the way, for any reason but the database being away, is a failed load (D-71). */
-  async function claimAndRun(id: string): Promise<Loading> {
+  async function claimAndRun(id: string, instead: Actor | null): Promise<Loading> {
     try {
       const claim = await deps.ownership.claim(id, deps.sessionId);
       switch (claim.type) {
         case 'notFound':
+          if (instead) deleted(id, instead);
           return { type: 'Rejected', code: 'WORKSTREAM_NOT_FOUND' };
         case 'elsewhere':
+          if (instead) drop(id, instead, 'ownerLost');
           return { type: 'Rejected', code: 'OWNER_ELSEWHERE' };
         case 'quarantined':
           return { type: 'Rejected', code: 'QUARANTINED', reason: claim.reason };
@@ -186,6 +193,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         await deps.ownership.release(id, deps.sessionId, workstream.epoch);
         return { type: 'Rejected', code: closed };
       }
+      if (instead) drop(id, instead, 'discarded');
       deps.hub.publish(id, {
         type: 'EpochStarted',
         epoch: workstream.epoch,
@@ -196,6 +204,11 @@ export function createRegistry(deps: RegistryDeps): Registry {
       if (!(error instanceof StorageUnavailableError)) await failed(id, reasonOf(error));
       throw error;
     }
+  }
+
+  function drop(id: string, actor: Actor, reason: 'ownerLost' | 'discarded'): void {
+    actor.depose(reason);
+    if (peek(id) === actor) actors.delete(id);
   }
 
   /** Throws when already the first step does. */
@@ -258,7 +271,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     if (started.length === 0) return;
     const ended = await deps.processes.endLeftovers({ callIds: started });
     if (ended.length > 0)
-      deps.log.info({ workstream: id, calls: ended }, 'ended processes a dead server left behind');
+      deps.log.info({ workstream: id, calls: ended }, 'killed what was found running of a dead server');
   }
 
   /** Counts it; answers how many in a row. */
@@ -273,11 +286,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     load: (id) => load(id),
     recover,
     unload,
-    discard(id) {
-      peek(id)?.depose('discarded');
-      actors.delete(id);
-      return load(id);
-    },
+    discard: (id, actor) => load(id, false, actor),
     unloadIdle() {
       const before = clock.now() - idleUnloadMs;
       return [...actors].filter(

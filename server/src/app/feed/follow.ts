@@ -17,7 +17,7 @@ import { marksOf } from '../views/workstream.ts';
 import { backlog, startAt, type Sight, type Source } from './backlog.ts';
 import type { Hub } from './hub.ts';
 import type { Ask, Turnstile } from './turnstile.ts';
-import { createSubscription } from './subscription.ts';
+import { createSubscription, type HeadMoved } from './subscription.ts';
 
 /** Milliseconds between heartbeats (D-57). */
 export const heartbeatMs = 15_000;
@@ -76,7 +76,7 @@ export async function* follow(
     // What came while the backlog was read, then the mark, then the overlay.
     while (subscription.hasBuffered()) {
       const item = await subscription.next();
-      if (!item || (yield* live(item))) return;
+      if (!item || (yield* pass(item))) return;
     }
     if (signal.aborted) return;
     yield event({ type: 'Synchronized', ...at });
@@ -90,7 +90,36 @@ export async function* follow(
     cancelHeartbeat = beat();
 
     for (let item = await subscription.next(); item; item = await subscription.next())
-      if (yield* live(item)) return;
+      if (yield* pass(item)) return;
+
+    async function* pass(item: FeedItem | HeadMoved): AsyncGenerator<FeedEvent, boolean> {
+      return item.type === 'HeadMoved' ? yield* catchUp(item) : yield* live(item);
+    }
+
+    /** Reads what another process wrote since, all of it stored. True when the feed cannot go on. */
+    async function* catchUp(head: HeadMoved): AsyncGenerator<FeedEvent, boolean> {
+      // What runs here speaks for itself.
+      if (registry.peek(workstreamId) || head.epoch < at.epoch) return false;
+      if (head.incarnation !== source.sight.incarnation) {
+        yield event({ type: 'Ended', reason: 'The workstream was made anew.', resumable: true });
+        return true;
+      }
+      if (head.epoch > at.epoch) {
+        const from = await ask(() => deps.journal.lastRevisionOf(workstreamId, at.revision, at.epoch));
+        if (yield* startEpoch({ type: 'EpochStarted', epoch: head.epoch, from })) return true;
+      }
+      const news: Source = {
+        ...source,
+        sight: { ...source.sight, ...head, durableThrough: head.revision, pending: [] },
+      };
+      for await (const entry of backlog(news, at.revision)) {
+        at.revision = entry.revision;
+        at.durableThrough = Math.max(at.durableThrough, entry.revision);
+        yield event({ type: 'EntryAdmitted', entry, durable: true });
+        if (signal.aborted) return true;
+      }
+      return false;
+    }
 
     /** Passes an item on, once, keeping count of where the subscriber is. True when it was the last one. */
     function* live(item: FeedItem): Generator<FeedEvent, boolean> {

@@ -1,20 +1,28 @@
 /**
  * Owns: the live list: a snapshot, then changes, then heartbeats. A slow subscriber gets the latest of each
  * workstream and of the server, not every one in between.
+ *
+ * Invariants: whoever lives is in the snapshot, however old (up to `snapshotLimits.living`); changes are told of
+ * every workstream, whether the snapshot has it or not.
  */
 import type { WorkstreamStateItem, WorkstreamSummaryModel } from 'schema/model';
-import type { Persistence } from 'schema/projection';
-import type { Catalog, SummaryRow } from '../../ports/catalog.ts';
+import { liveTurn, type Persistence } from 'schema/projection';
+import type { Catalog, Overview, SummaryRow } from '../../ports/catalog.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Registry } from '../actor/registry.ts';
 import { worstOf } from '../views/persistence.ts';
-import { summaryOf } from '../views/workstream.ts';
 import { heartbeatMs } from './follow.ts';
 import type { Hub } from './hub.ts';
 import type { Turnstile } from './turnstile.ts';
 
-/** Workstreams in the snapshot, newest first; the rest is paged by the list query. */
-const snapshotSize = 200;
+/** Workstreams in the snapshot; the rest is paged by the list query. What is not stored yet comes on top. */
+export const snapshotLimits = {
+  newest: 200,
+  /** Older ones with a live turn; those that wait for a person come first. */
+  living: 1_000,
+} as const;
+
+type StatesSnapshot = Extract<WorkstreamStateItem, { type: 'StatesSnapshot' }>;
 
 export interface StatesDeps {
   readonly catalog: Catalog;
@@ -22,6 +30,8 @@ export interface StatesDeps {
   readonly hub: Hub;
   readonly clock: Clock;
   readonly turnstile: Turnstile;
+  /** Resolves once what other servers change from now on is told to the hub. */
+  readonly awake: () => Promise<void>;
 }
 
 export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGenerator<WorkstreamStateItem> {
@@ -62,11 +72,12 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const { items } = await deps.turnstile(signal)(() =>
-      deps.catalog.list({ first: snapshotSize, after: null }),
-    );
+    const overview = await deps.turnstile(signal)(async () => {
+      await deps.awake();
+      return deps.catalog.overview(snapshotLimits);
+    });
     beat();
-    yield { type: 'StatesSnapshot', workstreams: items.map((row) => current(deps.registry, row)) };
+    yield snapshotOf(deps.registry, overview);
     while (!signal.aborted) {
       const persistence = persistenceChanged ? serverPersistence(deps.registry) : null;
       persistenceChanged = false;
@@ -96,17 +107,31 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   }
 }
 
-/** The actor's own word if it is loaded here: the stored row may be a batch behind. */
-export function current(registry: Registry, row: SummaryRow): WorkstreamSummaryModel {
-  const actor = registry.peek(row.id);
-  if (!actor) return { ...row, persistence: 'HEALTHY' };
-  return summaryOf({
-    id: row.id,
-    projection: actor.state().projection,
-    createdAt: row.createdAt,
-    persistence: actor.persistence().status,
-  });
+function snapshotOf(registry: Registry, { newest, living, older }: Overview): StatesSnapshot {
+  const stored = [...newest, ...living];
+  const there = new Set(stored.map((row) => row.id));
+  // What began here may not be stored yet; and what cannot be stored needs a person too.
+  const here = registry
+    .loaded()
+    .filter((a) => liveTurn(a.state().projection) !== null || a.persistence().status !== 'HEALTHY')
+    .map((actor) => actor.summary())
+    .filter((row) => !there.has(row.id));
+  return {
+    type: 'StatesSnapshot',
+    workstreams: [...stored.map((row) => current(registry, row)), ...here].toSorted(newerFirst),
+    older,
+  };
 }
+
+/** Of one moment, the id decides, as in the list. */
+const newerFirst = (a: WorkstreamSummaryModel, b: WorkstreamSummaryModel): number => {
+  const [one, other] = a.createdAt === b.createdAt ? [a.id, b.id] : [a.createdAt, b.createdAt];
+  return one < other ? 1 : -1;
+};
+
+/** The actor's own word if it is loaded here: the stored row may be a batch behind. */
+export const current = (registry: Registry, row: SummaryRow): WorkstreamSummaryModel =>
+  registry.peek(row.id)?.summary() ?? { ...row, persistence: 'HEALTHY' };
 
 /** The worst word of all that runs here. */
 export const serverPersistence = (registry: Registry): Persistence =>

@@ -6,15 +6,21 @@
  * with a resumable error. No other subscriber, and not the actor, feels it (I15).
  */
 import type { Entry, FeedItem } from 'schema/projection';
+import type { StoredHead } from '../../ports/elsewhere.ts';
 
 /** Most items and most text (UTF-16 code units) buffered for one subscriber (D-56). */
 const maxItems = 1_000;
 const maxText = 8 * 1024 * 1024;
 
+/** For the feed alone: the database holds more than this process wrote. The latest says it all. */
+export type HeadMoved = { readonly type: 'HeadMoved' } & StoredHead;
+
+export type Pushed = FeedItem | HeadMoved;
+
 export interface Subscription {
-  push(item: FeedItem): void;
+  push(item: Pushed): void;
   /** The next item; null once closed. `overlay` gives the open texts as chunks at offset 0, for the re-base. */
-  next(): Promise<FeedItem | null>;
+  next(): Promise<Pushed | null>;
   /** From now on overlay items are kept, beginning with a re-base. Before, only entries and marks are. */
   goLive(): void;
   /** True when something waits. */
@@ -23,9 +29,9 @@ export interface Subscription {
 }
 
 /** A reset is no overlay item: a subscriber that missed it would go on showing what is void. */
-const isOverlay = (item: FeedItem): boolean => item.type === 'StreamChunk' || item.type === 'ToolOutputChunk';
+const isOverlay = (item: Pushed): boolean => item.type === 'StreamChunk' || item.type === 'ToolOutputChunk';
 
-const sizeOf = (item: FeedItem): number => {
+const sizeOf = (item: Pushed): number => {
   if (item.type === 'StreamChunk' || item.type === 'ToolOutputChunk') return item.text.length;
   return item.type === 'EntryAdmitted' ? entrySize(item.entry) : 50;
 };
@@ -43,7 +49,7 @@ export function entrySize(entry: Entry): number {
 }
 
 export function createSubscription(overlay: () => readonly FeedItem[]): Subscription {
-  let buffer: FeedItem[] = [];
+  let buffer: Pushed[] = [];
   let text = 0;
   let closed = false;
   /** Too slow: nothing more is taken. */
@@ -57,15 +63,19 @@ export function createSubscription(overlay: () => readonly FeedItem[]): Subscrip
     waiting = null;
   }
 
-  function append(item: FeedItem): void {
+  function append(item: Pushed): void {
     buffer.push(item);
     text += sizeOf(item);
     wake();
   }
 
-  function dropOverlay(): void {
-    buffer = buffer.filter((item) => !isOverlay(item));
+  function drop(which: (item: Pushed) => boolean): void {
+    buffer = buffer.filter((item) => !which(item));
     text = buffer.reduce((sum, item) => sum + sizeOf(item), 0);
+  }
+
+  function dropOverlay(): void {
+    drop(isOverlay);
     rebase = true;
   }
 
@@ -79,6 +89,7 @@ export function createSubscription(overlay: () => readonly FeedItem[]): Subscrip
         if (isFull()) return dropOverlay();
         return append(item);
       }
+      if (item.type === 'HeadMoved') drop((other) => other.type === 'HeadMoved');
       if (isFull()) dropOverlay();
       if (isFull()) {
         over = true;

@@ -35,7 +35,7 @@ export async function endLeftoversOfTheDead({
   const sessions = await ownership.over(others);
   if (sessions.length === 0) return;
   const calls = await processes.endLeftovers({ sessions });
-  log.info({ calls }, 'ended processes a dead server left behind');
+  log.info({ calls }, 'killed what was found running of a dead server');
 }
 
 /** Loads every workstream whose live turn nobody runs; answers how many there were. Rejects when the database is away. */

@@ -9,8 +9,8 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Removal, Removed, Sweeper } from '../../ports/removal.ts';
-import type { Workspaces } from '../../ports/workspaces.ts';
 import type { Registry } from '../actor/registry.ts';
+import { giveUpFolder, type FoldersDeps } from '../folders.ts';
 import type { Round } from './heartbeat.ts';
 
 /** Milliseconds between two looks. */
@@ -20,12 +20,11 @@ const idleSweepMs = 60_000;
 const staleMs = 2 * 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 
-interface SweepsDeps {
+interface SweepsDeps extends FoldersDeps {
   readonly removal: Removal;
   readonly registry: Registry;
   /** Ids of the reservations that this process is about to publish or to roll back. */
   readonly reserving: ReadonlySet<string>;
-  readonly workspaces: Workspaces;
   readonly clock: Clock;
   readonly log: Log;
   readonly sessionId: string;
@@ -47,7 +46,7 @@ export async function sweep(deps: SweepsDeps): Promise<void> {
     try {
       const gone = await work();
       if (gone.length > 0) log.info({ workstreams: gone.length }, `${what} were deleted`);
-      for (const { id, workspaceFree } of gone) if (workspaceFree) await deps.workspaces.abandon(id);
+      for (const one of gone) await giveUpFolder(deps, one);
       return gone;
     } catch (error) {
       log.warn({ error: String(error) }, `${what} could not be looked for; trying again later`);

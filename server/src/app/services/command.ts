@@ -111,7 +111,27 @@ export async function commandActor(
     return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
   if (goesBack[command.type] && !(await readWhatWasSaid(deps, actor)))
     return { type: 'refused', refusal: unavailable };
-  const asked = actor.ask(authorOf(by), place.key, command);
+  return askActor(deps, actor, by, place.key, command);
+}
+
+/** As `commandActor`, under a key that nothing is recorded under (`doneBefore`). */
+export const commandUnderNewKey = (
+  deps: CommandDeps,
+  actor: Actor,
+  by: Viewer,
+  input: { readonly key: string; readonly workstreamId: string },
+  command: Command,
+): Promise<CommandOutcome> =>
+  askActor(deps, actor, by, keyOf(deps.secrets, scopeOf(by, input), command.type, input), command);
+
+async function askActor(
+  deps: CommandDeps,
+  actor: Actor,
+  by: Viewer,
+  key: CommandKey,
+  command: Command,
+): Promise<CommandOutcome> {
+  const asked = actor.ask(authorOf(by), key, command);
   if (asked.type === 'ended') return { type: 'refused', refusal: landingRefusal(asked.landing) };
   const { reply } = asked;
   const landing = await within(deps.clock, pendingAfterMs, asked.landed);
@@ -119,7 +139,7 @@ export async function commandActor(
   if (reply.type === 'accepted')
     return { type: 'accepted', acceptance: reply.acceptance, durability: landing ? 'DURABLE' : 'PENDING' };
   // A refusal that is to stay the answer of its key is none while it is not stored; nor is one that nobody could check.
-  const holds = landing === 'durable' && (!place.key.unchecked || reply.refusal.code === 'KEY_REUSED');
+  const holds = landing === 'durable' && (!key.unchecked || reply.refusal.code === 'KEY_REUSED');
   return { type: 'refused', refusal: holds ? reply.refusal : unavailable };
 }
 
@@ -149,7 +169,8 @@ export async function doneBefore(
   name: Command['type'],
 ): Promise<CommandOutcome | null> {
   const key = keyOf(deps.secrets, scopeOf(by, input), name, input);
-  const here = actor.state().receipts.get(receiptKey(key));
+  // Of what is refused by the database nothing holds but what it has.
+  const here = actor.persistence().status !== 'CONFLICT' && actor.state().receipts.get(receiptKey(key));
   if (here) return outcomeOf(here, key);
   if (actor.knows(key) === 'NEW') return null;
   const found = await recordedOutcome(deps, key, pendingAfterMs);

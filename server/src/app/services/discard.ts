@@ -1,12 +1,15 @@
 /**
  * Owns: giving up what the database refused to store (D-51): the workstream is loaded again from what is durable, with
  * a new epoch. Who follows sees the rest vanish by `EpochStarted`; the journal says how much it was and who did it.
+ *
+ * Invariants: a refusal has discarded nothing, or the next discard tells what this one did; what was discarded is told
+ * in the journal once.
  */
 import type { Viewer } from 'schema/model';
 import type { DiscardUnsaved, DiscardUnsavedOutcome } from 'schema/services';
 import type { Actor } from '../actor/actor.ts';
 import {
-  commandActor,
+  commandUnderNewKey,
   doneBefore,
   outcomeView,
   withActor,
@@ -20,16 +23,30 @@ export function createDiscard(
   deps: CommandDeps,
 ): (by: Viewer, input: DiscardUnsaved) => Promise<DiscardUnsavedOutcome> {
   const oneAtATime = createOneAtATime();
+  const untold: Untold = new Map();
   return (by, input) =>
     oneAtATime(input.workstreamId, async () =>
       outcomeView(
-        await withActor(deps.registry, input.workstreamId, (actor) => discardOf(deps, actor, by, input)),
+        await withActor(deps.registry, input.workstreamId, (actor) =>
+          discardOf(deps, untold, actor, by, input),
+        ),
       ),
     );
 }
 
+/**
+ * How many entries of a workstream were discarded that its journal does not tell of for sure: nobody does, or `teller`
+ * does, who has not stored it yet.
+ */
+type Untold = Map<string, { readonly entries: number; readonly teller: Actor | null }>;
+
+/** True when what it accepted is or will be stored. */
+const keepsWord = (actor: Actor): boolean =>
+  actor.ended() === null ? actor.persistence().status !== 'CONFLICT' : actor.ended() === 'unloaded';
+
 async function discardOf(
   deps: CommandDeps,
+  untold: Untold,
   actor: Actor,
   by: Viewer,
   input: DiscardUnsaved,
@@ -38,11 +55,25 @@ async function discardOf(
   const { workstreamId } = input;
   const done = await doneBefore(deps, actor, by, input, 'noteDiscarded');
   if (done) return done;
+  const before = untold.get(workstreamId);
+  if (before?.teller && keepsWord(before.teller)) untold.delete(workstreamId);
+  let teller = actor;
+  if (actor.persistence().status === 'CONFLICT') {
+    const again = await registry.discard(workstreamId, actor);
+    if (actor.ended() === 'discarded') {
+      const entries = (untold.get(workstreamId)?.entries ?? 0) + actor.state().pending.length;
+      untold.set(workstreamId, { entries, teller: null });
+    }
+    if (again.type === 'Rejected') return { type: 'refused', refusal: again };
+    teller = again.actor;
+  }
+  const entries = untold.get(workstreamId)?.entries;
   // Of two that discard at once, one does; the other finds a workstream that is well.
-  if (actor.persistence().status !== 'CONFLICT' || registry.peek(workstreamId) !== actor)
+  if (entries === undefined)
     return { type: 'refused', refusal: { type: 'Rejected', code: 'NOTHING_TO_DISCARD' } };
-  const entries = actor.state().pending.length;
-  const again = await registry.discard(workstreamId);
-  if (again.type === 'Rejected') return { type: 'refused', refusal: again };
-  return commandActor(deps, again.actor, by, input, { type: 'noteDiscarded', entries });
+  const told = await commandUnderNewKey(deps, teller, by, input, { type: 'noteDiscarded', entries });
+  if (told.type === 'accepted')
+    if (told.durability === 'DURABLE') untold.delete(workstreamId);
+    else untold.set(workstreamId, { entries, teller });
+  return told;
 }

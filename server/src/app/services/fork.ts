@@ -20,25 +20,33 @@ import {
 import { cut } from '../../core/kit/cut.ts';
 import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Journal } from '../../ports/journal.ts';
 import type { Model } from '../../ports/model.ts';
 import { invalid, refusalView } from '../views/refusals.ts';
 import { authorOf } from './command.ts';
 import { givenTitle, titleProblem } from './commands.ts';
-import { bringIntoBeing, type CreateDeps, type Prepared } from './create.ts';
+import type { Prepared } from './birth.ts';
+import type { CreateDeps } from './create.ts';
 
 export interface ForkDeps extends CreateDeps {
   readonly catalog: Catalog;
+  readonly journal: Journal;
+  readonly ids: Ids;
 }
 
 export async function forkWorkstream(
   deps: ForkDeps,
   by: Viewer,
   input: ForkWorkstream,
+  caller: AbortSignal,
 ): Promise<ForkWorkstreamOutcome> {
   const title = givenTitle(input.title);
   const problem = title === null ? null : titleProblem(title);
   if (problem !== null) return invalid('title', problem);
-  return bringIntoBeing(deps, by, 'fork', input, (id) => prepareFork(deps, by, input, title, id));
+  return deps.bringIntoBeing({ by, name: 'fork', input, caller }, (id) =>
+    prepareFork(deps, by, input, title, id, caller),
+  );
 }
 
 async function prepareFork(
@@ -47,6 +55,7 @@ async function prepareFork(
   input: ForkWorkstream,
   title: string | null,
   id: string,
+  signal: AbortSignal,
 ): Promise<Prepared | InvalidInput | WorkstreamNotFound> {
   const source = await deps.catalog.get(input.workstreamId);
   if (!source) return notFound;
@@ -60,7 +69,7 @@ async function prepareFork(
     if (chosen.type === 'refused') return invalid('workspace', chosen.problem);
     workspace = chosen.path;
   }
-  const copied = await conversationAt(deps, source, revision);
+  const copied = await conversationAt(deps, source, revision, signal);
   // What was read is whole only if it was still there afterwards: entries are never changed, but deleted with the rest.
   if ((await deps.catalog.get(source.id))?.incarnation !== source.incarnation) return notFound;
   return {
@@ -70,7 +79,7 @@ async function prepareFork(
       {
         kind: 'CONFIGURATION',
         configuration: {
-          title: title ?? cut(`Fork of ${configuration.title}`, maxTitle),
+          title: title ?? titleOfFork(configuration.title),
           titleSource: title === null ? 'GENERATED' : 'PERSON',
           ...modelOf(configuration, deps.model),
           workspace,
@@ -85,14 +94,24 @@ async function prepareFork(
   };
 }
 
+/** A fork of a fork is a further one of the same, not one of "Fork of …"; what is cut is the name, not the number. */
+export function titleOfFork(source: string): string {
+  const [, forks, name = '', number = '1'] = /^((?:Fork of )*)(.*?)(?: \((\d{1,9})\))?$/s.exec(source) ?? [];
+  if (!forks) return cut(`Fork of ${source}`, maxTitle);
+  const end = ` (${Number(number) + 1})`;
+  return `${cut(`Fork of ${name}`, maxTitle - end.length)}${end}`;
+}
+
 /** What the model would have been told at that place. */
 async function conversationAt(
   { journal }: ForkDeps,
   source: WorkstreamRow,
   revision: number,
+  signal: AbortSignal,
 ): Promise<readonly Entry[]> {
   const rewinds = await journal.rewinds(source.id, revision);
-  const told = await journal.conversation(source.id, { through: revision, superseded: spansOf(rewinds) });
+  const superseded = spansOf(rewinds);
+  const told = await journal.conversation(source.id, { through: revision, superseded, signal });
   return told.slice(0, wholeBatches(told));
 }
 

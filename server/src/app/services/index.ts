@@ -23,6 +23,7 @@ import {
   stopTurn,
   withdrawQueuedMessage,
 } from './commands.ts';
+import { createBirths, type BirthDeps } from './birth.ts';
 import { createWorkstream } from './create.ts';
 import { createDiscard } from './discard.ts';
 import { forkWorkstream, type ForkDeps } from './fork.ts';
@@ -31,16 +32,20 @@ import { historyPage } from './history.ts';
 import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 
-export interface ServicesDeps extends Omit<FeedDeps, 'turnstile'>, ForkDeps, LifecycleDeps {
+export interface ServicesDeps
+  extends Omit<FeedDeps, 'turnstile' | 'hub'>, Omit<ForkDeps, 'bringIntoBeing'>, BirthDeps, LifecycleDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;
   serverInfo(): Promise<ServerModel>;
+  /** Resolves once what other servers change from now on is told here. */
+  readonly awake: () => Promise<void>;
 }
 
 export function createServices(deps: ServicesDeps): Services {
   const { registry, catalog, tokens } = deps;
   const lifecycle = createLifecycle(deps);
+  const births = { ...deps, bringIntoBeing: createBirths(deps) };
   const feeds = { ...deps, turnstile: createTurnstile() };
   return {
     workstreams: {
@@ -55,13 +60,13 @@ export function createServices(deps: ServicesDeps): Services {
         return { ...page, items: page.items.map((row) => current(registry, row)) };
       },
       states: (signal) => states(feeds, signal),
-      create: (by, input) => createWorkstream(deps, by, input),
+      create: (by, input, caller) => createWorkstream(births, by, input, caller),
       configure: (by, input) => configureWorkstream(deps, by, input),
       discardUnsaved: createDiscard(deps),
       close: (by, input) => lifecycle.close(by, input),
       open: (by, input) => lifecycle.open(by, input),
       delete: (by, input) => lifecycle.delete(by, input),
-      fork: (by, input) => forkWorkstream(deps, by, input),
+      fork: (by, input, caller) => forkWorkstream(births, by, input, caller),
     },
     history: { page: (id, range) => historyPage(deps, id, range) },
     search: { find: (asked) => findEntries(deps, asked) },

@@ -19,13 +19,14 @@ import { liveTurn } from 'schema/projection';
 import type { Command, CommandKey } from '../../core/inputs.ts';
 import { refuse } from '../../core/refusals.ts';
 import type { State } from '../../core/workstream/state.ts';
-import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
+import type { WorkstreamRow } from '../../ports/catalog.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Removal } from '../../ports/removal.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
-import type { Workspaces } from '../../ports/workspaces.ts';
 import type { Actor } from '../actor/actor.ts';
+import { giveUpFolder, type FoldersDeps } from '../folders.ts';
+import { lookAgain } from '../look-again.ts';
 import { within } from '../within.ts';
 import {
   authorOf,
@@ -45,14 +46,9 @@ import { createOneAtATime } from './one-at-a-time.ts';
 const settleMs = 2_000;
 /** How long a turn may take to stop before it is forced, milliseconds: a little more than its own term (D-65). */
 const stopMs = 10_500;
-/** When to look again whether something was deleted, milliseconds: the first time, doubling, and at most. */
-const firstLookMs = 1_000;
-const lastLookMs = 60_000;
 
-export interface LifecycleDeps extends CommandDeps {
-  readonly catalog: Catalog;
+export interface LifecycleDeps extends CommandDeps, FoldersDeps {
   readonly removal: Removal;
-  readonly workspaces: Workspaces;
   readonly ids: Ids;
   readonly log: Log;
   readonly sessionId: string;
@@ -65,13 +61,19 @@ export interface Lifecycle {
   delete(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome>;
 }
 
+interface Unresolved {
+  readonly incarnation: string;
+  readonly folder: string;
+  readonly actor: Actor | null;
+}
+
 type Refused = Extract<CommandOutcome, { type: 'refused' }>;
 
 export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const { registry, removal, journal, clock } = deps;
   const oneAtATime = createOneAtATime();
   /** Deletions of which nobody knows yet whether they happened. */
-  const unresolved = new Map<string, { readonly incarnation: string; readonly actor: Actor | null }>();
+  const unresolved = new Map<string, Unresolved>();
 
   async function close(by: Viewer, input: CloseWorkstream): Promise<CommandOutcome> {
     const outcome = await withActor(registry, input.workstreamId, async (actor): Promise<CommandOutcome> => {
@@ -176,6 +178,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     key: CommandKey,
   ): Promise<DeleteWorkstreamOutcome> {
     const { id, incarnation } = row;
+    const folder = row.projection.configuration.workspace;
     const stops = hasTurn(actor);
     if (actor) {
       const problem = await bringToRest(by, id, actor);
@@ -191,8 +194,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
         receipt: { ...key, outcome: { workstreamId: id } },
       });
     } catch (error) {
-      unresolved.set(id, { incarnation, actor });
-      lookAgain(id, firstLookMs);
+      leaveOpen(id, { incarnation, folder, actor });
       if (!(error instanceof StorageUnavailableError)) throw error;
       await resolve(id);
       return (await deletedBefore(id, key)) ?? outcomeView(away(stops ? 'STOPPED' : undefined));
@@ -200,10 +202,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     switch (outcome.type) {
       case 'removed':
         registry.deleted(id, actor);
-        return accepted(
-          id,
-          outcome.workspaceFree ? await deps.workspaces.abandon(id) : await deps.workspaces.own(id),
-        );
+        return accepted(id, await giveUpFolder(deps, outcome));
       case 'notFound':
         registry.deleted(id, actor);
         return outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
@@ -242,17 +241,21 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     if (unresolved.get(id) !== open) return;
     unresolved.delete(id);
     if (head?.incarnation === open.incarnation) open.actor?.shut(false);
-    else registry.deleted(id, open.actor);
+    else {
+      registry.deleted(id, open.actor);
+      await giveUpFolder(deps, { id, folder: open.folder });
+    }
   }
 
-  function lookAgain(id: string, ms: number): void {
-    clock.after(ms, () => {
-      if (!unresolved.has(id) || deps.isStopping()) return;
-      resolve(id).catch((error: unknown) => {
-        deps.log.warn({ workstream: id, error: String(error) }, 'whether it was deleted could not be read');
-        lookAgain(id, Math.min(ms * 2, lastLookMs));
-      });
-    });
+  function leaveOpen(id: string, open: Unresolved): void {
+    unresolved.set(id, open);
+    lookAgain(
+      clock,
+      () => resolve(id),
+      () => !unresolved.has(id) || deps.isStopping(),
+      (error) =>
+        deps.log.warn({ workstream: id, error: String(error) }, 'whether it was deleted could not be read'),
+    );
   }
 
   return {

@@ -41,6 +41,11 @@ export interface Tokens extends Access {
   list(): Promise<readonly TokenModel[]>;
   create(by: Viewer, input: CreateToken): Promise<CreateTokenOutcome>;
   revoke(by: Viewer, input: RevokeToken): Promise<RevokeTokenOutcome>;
+  /**
+   * Asks, in one question, about all tokens whose holders listen for their end, and tells those whose token another
+   * process revoked. Rejects when the database is away.
+   */
+  checkHeld(): Promise<void>;
 }
 
 export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps): Tokens {
@@ -80,6 +85,14 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
         all.delete(callback);
         if (all.size === 0) revocations.delete(tokenId);
       };
+    },
+    async checkHeld() {
+      const held = [...revocations.keys()];
+      if (held.length === 0) return;
+      for (const tokenId of await store.goneOf(held)) {
+        remembered.revoke(tokenId);
+        tellRevoked(tokenId);
+      }
     },
     list: () => store.list(),
     async create(by, input) {

@@ -15,6 +15,7 @@ const reached = {
   STOPPED: 'so the workstream was not deleted; its turn was stopped',
   UNKNOWN: 'so it is not known whether the workstream was deleted',
 } as const;
+const perhapsMade = 'so it is not known whether the workstream was made';
 
 const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   INVALID_INPUT: ({ problem }) => problem,
@@ -47,8 +48,8 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
   QUARANTINED: ({ reason }) =>
     `This workstream failed three times in a row and takes no more commands; it can still be read. The reason: ${reason}`,
   SHUTTING_DOWN: () => 'The server is stopping. Try again with the same key when it is back.',
-  STORAGE_UNAVAILABLE: ({ deletion }) =>
-    `The database does not answer, ${reached[deletion ?? 'NOWHERE']}. Try again with the same key.`,
+  STORAGE_UNAVAILABLE: ({ deletion, creation }) =>
+    `The database does not answer, ${creation ? perhapsMade : reached[deletion ?? 'NOWHERE']}. Try again with the same key.`,
   UNSAVED_CONFLICT: () =>
     'The database refused to store what this workstream did last, so it takes no more commands. Discard what could not be stored, then try again.',
   DISCARDED: () =>

@@ -50,8 +50,9 @@ function markLost(draft: StepDraft): StepDraft {
       settleCall(d, call.callId, {
         outcome: 'CANCELED',
         effect: 'UNKNOWN',
+        // Not that it was ended: what left its group and dropped its marker is not found, and may live (D-9).
         content:
-          'The server stopped while this call was running, and it was ended: what it did is unknown. Look before doing it again.',
+          'The server stopped while this call was running. What it did is unknown, and what it started may still run. Look before doing it again.',
       }),
     draft,
   );

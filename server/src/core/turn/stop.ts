@@ -78,8 +78,10 @@ function forceSettle(draft: StepDraft): StepDraft {
   if (!turn || !isLatched(turn)) return draft;
   const unconfirmed = runningCalls(draft.state);
   const orphans: readonly Orphan[] = [
-    ...(isAsking(draft.state) ? [{ type: 'answer' as const, id: draft.state.attempt!.messageId }] : []),
-    ...unconfirmed.map((id) => ({ type: 'call' as const, id })),
+    ...(isAsking(draft.state)
+      ? [{ type: 'answer' as const, id: draft.state.attempt!.messageId, generation: turn.generation }]
+      : []),
+    ...unconfirmed.map((id) => ({ type: 'call' as const, id, generation: turn.generation })),
   ];
   const { recoveries } = turn;
   const generation = draft.state.projection.generation + 1;
@@ -112,7 +114,9 @@ export const endOrphans = (draft: StepDraft): StepDraft =>
 export function orphanEnded(draft: StepDraft, stamp: Stamp, event: World): StepDraft {
   if (stamp.epoch !== draft.state.epoch) return draft;
   const id = event.type === 'toolEnded' ? event.callId : event.type === 'modelEnded' ? event.messageId : null;
-  const orphans = draft.state.orphans.filter((orphan) => orphan.id !== id);
+  const orphans = draft.state.orphans.filter(
+    (orphan) => orphan.id !== id || orphan.generation !== stamp.generation,
+  );
   return orphans.length < draft.state.orphans.length ? patch(draft, { orphans }) : draft;
 }
 

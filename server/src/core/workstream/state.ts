@@ -40,6 +40,8 @@ export interface Orphan {
   readonly type: 'answer' | 'call';
   /** Id of the message or of the call. */
   readonly id: string;
+  /** The claim under which it was begun: only under that does it tell of its end. */
+  readonly generation: number;
 }
 
 export interface Held {

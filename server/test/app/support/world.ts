@@ -9,9 +9,11 @@ import type { Services } from 'schema/services';
 import { systemSecrets } from '../../../src/adapters/random/index.ts';
 import { createRegistry, type Registry, type RegistryLimits } from '../../../src/app/actor/registry.ts';
 import type { Actor } from '../../../src/app/actor/actor.ts';
+import { withFirstWord } from '../../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
 import { createTurnstile } from '../../../src/app/feed/turnstile.ts';
+import { createLookout, noLookout } from '../../../src/app/rounds/lookout.ts';
 import { sweep } from '../../../src/app/rounds/sweeps.ts';
 import { createServices } from '../../../src/app/services/index.ts';
 import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
@@ -70,6 +72,9 @@ export const plain = {
   approvalMode: null,
 } as const;
 
+/** A caller that waits for the answer. */
+export const waits: AbortSignal = new AbortController().signal;
+
 export const newKey = (): string => randomBytes(8).toString('hex');
 
 export const saying = (text: string): Command => ({ type: 'send', text, delivery: 'QUEUE', turnId: null });
@@ -85,6 +90,8 @@ export async function createWorld(
     readonly random?: () => number;
     readonly limits?: RegistryLimits;
     readonly isStopping?: () => boolean;
+    /** It shares the storage with others, and looks what they do. */
+    readonly looksOut?: boolean;
   } = {},
 ): Promise<World> {
   const clock = options.clock ?? createTestClock();
@@ -95,7 +102,7 @@ export async function createWorld(
   const sessionId = begun.session.id;
   const model = createFakeModel();
   const tools = createFakeTools();
-  const hub = createHub();
+  const hub = withFirstWord(createHub());
   const lines: LogLine[] = [];
   const note =
     (level: LogLine['level']): Log['info'] =>
@@ -131,6 +138,10 @@ export async function createWorld(
     random: options.random ?? (() => 0.5),
     ...(options.limits && { limits: options.limits }),
   });
+  const lookout = options.looksOut
+    ? createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log })
+    : noLookout;
+  lookout.run();
   const secrets = systemSecrets;
   const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock });
   const workspaces = options.workspaces ?? {
@@ -158,11 +169,12 @@ export async function createWorld(
     search: storage.search,
     sessionId,
     isStopping: options.isStopping ?? (() => false),
+    awake: lookout.awake,
     serverInfo: () => Promise.reject(new Error('not asked here')),
   });
 
   const sweepOnce = (retentionDays: number | null = null): Promise<void> =>
-    sweep({ removal, registry, reserving, workspaces, clock, log, sessionId, retentionDays });
+    sweep({ removal, registry, reserving, catalog, workspaces, clock, log, sessionId, retentionDays });
 
   const world: World = {
     sweep: sweepOnce,
@@ -180,7 +192,7 @@ export async function createWorld(
     breakLeftovers: (error) => void (broken = error),
     async open() {
       const input = { ...plain, key: newKey(), title: 'Test' };
-      const outcome = await services.workstreams.create(ada, input);
+      const outcome = await services.workstreams.create(ada, input, waits);
       if (outcome.type !== 'Accepted') throw new Error(outcome.message);
       return outcome.workstreamId;
     },

@@ -208,7 +208,7 @@ async function takeLock(cluster: Cluster, held: Held, again: boolean): Promise<A
 function owned(cluster: Cluster, pid: number): Acquired {
   const who = Number.isNaN(pid) ? '' : ` (process ${pid})`;
   return refused(
-    `Another Weir${who} is running on the data folder ${cluster.dataDir}. Stop it first, or give this one a data folder of its own.`,
+    `Another Weir${who} is running on the data folder ${cluster.dataDir}. Stop it first, or set WEIR_DATA to another folder for this one.`,
   );
 }
 

@@ -6,11 +6,13 @@ import { NodeSessionRow } from './node-session.ts';
 import { QueuedMessageRow } from './queued-message.ts';
 import { ReceiptRow } from './receipt.ts';
 import { TurnRow } from './turn.ts';
+import { WorkstreamDeletionRow } from './workstream-deletion.ts';
 import { WorkstreamRow } from './workstream.ts';
 
 export const entities = [
   NodeSessionRow,
   WorkstreamRow,
+  WorkstreamDeletionRow,
   EntryRow,
   TurnRow,
   ApprovalCycleRow,

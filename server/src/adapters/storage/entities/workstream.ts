@@ -5,6 +5,11 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { Lifecycle, Projection, WorkstreamState } from 'schema/projection';
 import { NodeSessionRow } from './node-session.ts';
+import { Xid8 } from './xid.ts';
+
+/** What a row of the list shows, and what hides it. */
+const listed = ['lifecycle', 'state', 'stopping', 'title', 'model', 'quarantine'];
+const each = (row: 'old' | 'new'): string => listed.map((column) => `${row}.${column}`).join(', ');
 
 const schema = defineEntity({
   name: 'WorkstreamRow',
@@ -31,6 +36,8 @@ const schema = defineEntity({
     quarantine: p.text().nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
+    /** The transaction that last changed what the list shows of it; kept by the database, read by `elsewhere.ts`. */
+    listedXid: p.type(Xid8).defaultRaw('pg_current_xact_id()').lazy(),
   },
   indexes: [
     {
@@ -43,6 +50,22 @@ const schema = defineEntity({
       expression: `create index "workstream_lifecycle_listing" on "workstream" ("lifecycle", "created_at" desc, "id" desc)`,
     },
     { properties: ['ownerSession'] },
+    { name: 'workstream_listed_xid', properties: ['listedXid'] },
+  ],
+  triggers: [
+    {
+      name: 'workstream_listed',
+      timing: 'before',
+      events: ['update'],
+      body: `if (${each('old')}) is distinct from (${each('new')}) then new.listed_xid := pg_current_xact_id(); end if; return new`,
+    },
+    // Nobody has seen a reservation, so nobody is told that it is gone.
+    {
+      name: 'workstream_deleted',
+      timing: 'after',
+      events: ['delete'],
+      body: `if old.lifecycle <> 'CREATING' then insert into workstream_deletion (workstream_id) values (old.id) on conflict (workstream_id) do update set xid = excluded.xid, at = excluded.at; end if; return null`,
+    },
   ],
   checks: [{ name: 'workstream_lifecycle_known', expression: `lifecycle in ('CREATING', 'OPEN', 'CLOSED')` }],
 });

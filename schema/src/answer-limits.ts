@@ -1,0 +1,125 @@
+/**
+ * Owns: how much one operation may be answered, and read on the way, and saying so when it would be more.
+ * Does not own: what it may ask for (`limits.ts`), or how long a page is (the server).
+ *
+ * The bounds of single fields do not hold an operation: under 400 aliases, 1 MB is 400 MB, and each of them is allowed.
+ *
+ * Invariants: nothing is made into text that would be larger than `answerLimits.bytes` because it tells the same again;
+ * no more than `answerLimits.read` and one answer of a service is read for one operation.
+ */
+import { getOperationAST, GraphQLError, OperationTypeNode, type DocumentNode } from 'graphql';
+import type { Services } from './services.ts';
+
+/**
+ * The largest a client of ours asks for at once is a workstream whose queue is full (1 MB of text), which tells that
+ * three times while it is not stored, with a page of its history (2 MiB, or one message of 1 MB); a control character
+ * is six bytes of JSON.
+ */
+export const answerLimits = {
+  /** Of JSON, for a query, a mutation, or one item of a subscription; more when that takes telling nothing a third time. */
+  bytes: 24 * 1024 * 1024,
+  /** Of texts that come from services, UTF-16 code units, for one operation. */
+  read: 16 * 1024 * 1024,
+} as const;
+
+/** UTF-16 code units from which a text is remembered; there are only so many values, so shorter ones come to little. */
+const long = 1_000;
+const code = 'ANSWER_TOO_LARGE';
+
+/** Bytes of JSON, about: of all there is, and of its long texts, each of them once. */
+function measure(data: unknown): { readonly all: number; readonly once: number } {
+  const known = new Map<string, number>();
+  let all = 0;
+  let once = 0;
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string') {
+      const before = value.length < long ? undefined : known.get(value);
+      const bytes = before ?? Buffer.byteLength(JSON.stringify(value));
+      all += bytes;
+      if (value.length < long || before !== undefined) return;
+      known.set(value, bytes);
+      once += bytes;
+    } else if (Array.isArray(value)) {
+      all += 2 + value.length;
+      for (const item of value) visit(item);
+    } else if (typeof value === 'object' && value !== null) {
+      all += 2;
+      for (const name in value) {
+        // The client's own, and as long as it likes.
+        all += name.length + 4;
+        visit((value as Readonly<Record<string, unknown>>)[name]);
+      }
+    } else all += 5;
+  };
+  visit(data);
+  return { all, once };
+}
+
+/** Why this result must not be made into an answer (ANSWER_TOO_LARGE); null when it may be. */
+export function refusedAnswer(
+  { data }: { readonly data?: unknown },
+  operation: { readonly document: DocumentNode; readonly operationName?: string | null | undefined },
+): GraphQLError | null {
+  const { bytes } = answerLimits;
+  const { all, once } = measure(data);
+  if (all <= Math.max(bytes, 2 * once)) return null;
+  const meant = getOperationAST(operation.document, operation.operationName);
+  const done =
+    meant?.operation === OperationTypeNode.MUTATION
+      ? ' What it was to do has been done: send it again with the same keys, and select less of the answer.'
+      : '';
+  return new GraphQLError(
+    `The answer would have ${Math.ceil(all / mebibyte)} MiB; at most ${bytes / mebibyte} are allowed. Select nothing several times under other names, or ask for smaller pages.${done}`,
+    { extensions: { code } },
+  );
+}
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * The services of one operation: what it reads is read one after another, and no more once it has read too much. So a
+ * single operation neither takes the database from all others nor holds all that it names in memory at once.
+ */
+export function servicesOfOne(services: Services): Services {
+  let read = 0;
+  let before: Promise<unknown> = Promise.resolve();
+  const draw = <T>(reading: () => Promise<T>, textOf: (value: T) => unknown): Promise<T> => {
+    const mine = before.then(async () => {
+      if (read > answerLimits.read)
+        throw new GraphQLError(
+          `This operation has read more than ${answerLimits.read / mebibyte} MiB. Ask in several operations, or for smaller pages.`,
+          { extensions: { code } },
+        );
+      const value = await reading();
+      read += lengthOf(textOf(value));
+      return value;
+    });
+    before = mine.catch(() => undefined);
+    return mine;
+  };
+  const { workstreams, history, search, approvals } = services;
+  const whole = <T>(value: T): T => value;
+  return {
+    ...services,
+    workstreams: {
+      ...workstreams,
+      // What is pending and open is in memory anyway, whoever asks.
+      get: (id) =>
+        draw(
+          () => workstreams.get(id),
+          (w) => w?.projection,
+        ),
+      list: (...asked) => draw(() => workstreams.list(...asked), whole),
+    },
+    history: { page: (...asked) => draw(() => history.page(...asked), whole) },
+    search: { find: (asked) => draw(() => search.find(asked), whole) },
+    approvals: { ...approvals, list: (range) => draw(() => approvals.list(range), whole) },
+  };
+}
+
+/** Of all the texts in it. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, part) => sum + lengthOf(part), 0);
+}
