@@ -100,6 +100,7 @@ export interface Api {
   /** A new workstream; throws when refused. */
   create(input?: {
     readonly title?: string;
+    readonly model?: string;
     readonly workspace?: string;
     readonly key?: string;
   }): Promise<string>;

@@ -50,7 +50,8 @@ export interface BrowserWorld {
   readonly provider: ScriptedProvider;
   /** A page in a browser that is signed in; `route` is the fragment without its `#`. */
   open(route?: string): Promise<Page>;
-  workstream(title: string): Promise<OpenWorkstream>;
+  /** `model`: alias; without it the default one. */
+  workstream(title: string, model?: string): Promise<OpenWorkstream>;
   /** An empty folder where workstreams may work. */
   folder(name: string): string;
   /** Another browser, which holds this token; null for one that was never here. */
@@ -200,9 +201,9 @@ export function createBrowserWorld(options: BrowserWorldOptions = {}): BrowserWo
       return provider;
     },
     open,
-    async workstream(title) {
+    async workstream(title, model) {
       const path = folder(title.replaceAll(/\W+/g, '-').toLowerCase());
-      const id = await api.create({ title, workspace: path });
+      const id = await api.create({ title, workspace: path, ...(model !== undefined && { model }) });
       made.push(id);
       return { id, folder: path, title, page: await open(`/w/${id}`) };
     },

@@ -211,6 +211,7 @@ export async function createChaosWorld(options: {
     search: options.storage.search,
     sessionId,
     isStopping: () => false,
+    awake: () => Promise.resolve(),
     serverInfo: () => Promise.reject(new Error('not asked here')),
   });
 

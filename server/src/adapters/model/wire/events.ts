@@ -21,6 +21,9 @@ import type { Ending } from './settle.ts';
  */
 const maxEvent = 8 * maxAnswer;
 
+/** Fields may be added to the format and are then ignored; what has no such name is no field. */
+const fieldName = /^[\w.-]{1,64}$/;
+
 export interface Reading {
   /** What the bytes so far amount to; null: read on. Nothing is fed after an outcome. */
   feed(bytes: Uint8Array): ModelAnswer | Fault | null;
@@ -43,8 +46,9 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
   let outcome: ModelAnswer | Fault | null = null;
   const parser = createParser({
     maxBufferSize: maxEvent,
-    onError({ type }) {
+    onError({ type, field, line }) {
       if (type === 'max-buffer-size-exceeded') outcome ??= fault(createFault('TOO_LONG', scope));
+      if (type === 'unknown-field' && !fieldName.test(field ?? '')) outcome ??= orElse(strayLine(line ?? ''));
     },
     onEvent({ event, data }) {
       if (outcome === null && data.trim() !== '') outcome = readEvent(event ?? '', data);
@@ -61,6 +65,14 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
   }
 
   const orElse = (what: Fault): ModelAnswer | Fault => (drain.isComplete() ? finish('CLOSED') : fault(what));
+
+  /** Some gateways write an error into a stream as it is; anything else in an event's place may have been one. */
+  function strayLine(line: string): Fault {
+    const json = parseJson(line);
+    return isRecord(json) && json['error']
+      ? faultFromDescription(scope, json, null)
+      : createFault('MALFORMED', scope, { detail: 'a line of the stream belongs to no event' });
+  }
 
   function readEvent(name: string, data: string): ModelAnswer | Fault | null {
     if (data.trim() === '[DONE]') return finish(reader.doneIsEnough ? 'DONE' : 'CLOSED');
