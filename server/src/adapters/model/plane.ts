@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Model, ModelEvent, ModelInfo, ModelOutcome, ModelRequest } from '../../ports/model.ts';
+import type { Model, ModelEvent, ModelInfo, ModelRequest } from '../../ports/model.ts';
 import { createGate, type Gate } from './admission.ts';
 import type { Binding } from './binding.ts';
 import type { BindingSource } from './bindings.ts';

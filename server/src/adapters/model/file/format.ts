@@ -2,8 +2,8 @@
  * Owns: what may stand in `weir.config.json`, described so that an editor can help (the JSON schema in `docs/` is
  * printed from here). Does not own: reading it (`read.ts`), or what a binding is.
  */
+import type { Effort } from 'schema/projection';
 import * as z from 'zod';
-import { efforts } from '../effort.ts';
 
 const tokens = z.int().min(1).max(100_000_000);
 const dollars = z.number().min(0).max(1_000_000);
@@ -123,7 +123,7 @@ export type ModelFile = z.output<typeof modelFile>;
 export type ModelEntry = ModelFile['models'][string];
 
 /** The word of the file for each effort; the same letters. */
-export const effortOf = (word: z.output<typeof effort>): (typeof efforts)[number] =>
+export const effortOf = (word: z.output<typeof effort>): Effort =>
   word.toUpperCase() as Uppercase<typeof word>;
 
 /** The JSON schema of the file, draft 2020-12. */
