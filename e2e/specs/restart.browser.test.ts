@@ -15,6 +15,7 @@ import {
   call,
   head,
   inState,
+  list,
   messages,
   question,
   reads,
@@ -84,7 +85,9 @@ it('asks the same questions after a restart, takes what was decided while it was
   expect(readFileSync(join(away.folder, 'ran.txt'), 'utf8')).toBe('once\n');
 
   const later = await world.open();
-  await later.getByRole('link', { name: /^Decided on a page opened since/ }).click();
+  await list(later)
+    .getByRole('link', { name: /^Decided on a page opened since/ })
+    .click();
   await button(question(later, 'shell'), 'Approve').click();
   await reads(answers(later), 'Run another. Done.');
   await inState(later, 'Idle');

@@ -29,7 +29,8 @@ it.each<readonly [readonly QueuedMessage[], string]>([
     '2 messages are said after the current step. One message waits until this turn ends.',
   ],
 ])('says of each message what it waits for (D-63) %#', (items, text) => {
-  expect(queueWords({ items, held: false }, false)).toEqual({ head: '', text });
+  const said = queueWords({ items, held: false }, false);
+  expect([said.head, [said.text, said.aside].join(' ').trim()]).toEqual(['', text]);
 });
 
 it('lists first what is said first: to the running turn, then to the next', () => {

@@ -1,11 +1,14 @@
 /** Owns: how what waits is said to a person. Pure. */
 import type { Queue, QueuedMessage } from 'schema/projection';
 
-/** What the messages wait for. Empty when none waits. `failed`: whether the last turn did, rather than being stopped. */
+/**
+ * What the messages wait for, and how they go out, which is for who looks at them. Empty when none waits. `failed`:
+ * whether the last turn did, rather than being stopped.
+ */
 export function queueWords(
   { items, held }: Queue,
   failed: boolean,
-): { readonly head: string; readonly text: string } {
+): { readonly head: string; readonly text: string; readonly aside: string } {
   const steering = items.filter(isSteering).length;
   const waits = items.filter((item) => !isSteering(item));
   if (held) {
@@ -14,15 +17,14 @@ export function queueWords(
     return {
       head: 'On hold:',
       text: `${said} because the last turn ${failed ? 'failed' : 'was stopped'}. Your next message takes ${them} along.`,
+      aside: '',
     };
   }
   const said = [
     ...(steering > 0 ? [`${messages(steering, 'is', 'are')} said after the current step.`] : []),
-    ...(waits.length > 0
-      ? [`${messages(waits.length, 'waits', 'wait')} until this turn ends.${asOne(waits)}`]
-      : []),
+    ...(waits.length > 0 ? [`${messages(waits.length, 'waits', 'wait')} until this turn ends.`] : []),
   ];
-  return { head: '', text: said.join(' ') };
+  return { head: '', text: said.join(' '), aside: asOne(waits) };
 }
 
 /** As they go out: what is said to the running turn goes before what waits for its end. */
@@ -38,8 +40,8 @@ function asOne(waits: readonly QueuedMessage[]): string {
   const turns = waits.filter((item, i) => item.author.id !== waits[i - 1]?.author.id).length;
   if (turns === waits.length) return '';
   return turns === 1
-    ? ' Then they go out as one.'
-    : ` Then they go out as ${turns}, those of one author as one.`;
+    ? 'Then they go out as one.'
+    : `Then they go out as ${turns}, those of one author as one.`;
 }
 
 const messages = (count: number, one: string, more: string): string =>
