@@ -184,7 +184,7 @@ describe('The model file', () => {
       'models.a.fallbacks names the model itself.',
       'models.a.fallbacks names "y", which is not among the models.',
       'models.b.key names the variable NOT_SET, which is not set: set it before the start.',
-      'models.c.key names the file "/nowhere", which cannot be read (ENOENT).',
+      'models.c.key names the file "/nowhere", and there is none at /nowhere: put the key there, alone, in one line.',
       'default names "z", which is not among the models.',
     ]);
   });
@@ -192,9 +192,57 @@ describe('The model file', () => {
   it.each([
     ['', 'It is not JSON'],
     ['{"models":', 'It is not JSON'],
-    ['[]', 'The file is not right'],
+    ['[]', 'The file must be an object in { }.'],
   ])('%j is refused with a sentence', (text, sentence) => {
     expect(problemsOf(read(text)).join()).toContain(sentence);
+  });
+
+  it('gives no model the name of the demo, which has it (broke: it was listed twice)', () => {
+    expect(problemsOf(read({ models: { a: plain, demo: plain } }))).toEqual([
+      'models.demo has the name of the built-in demo, which is always there: give this model another alias.',
+    ]);
+  });
+
+  it('with a name twice is refused, at whatever depth: JSON would drop the first and say nothing', () => {
+    const one = JSON.stringify(plain);
+    const say = (place: string) =>
+      `${place} is there twice, and only the last would count: rename one of them, or take it out.`;
+    expect(problemsOf(read(`{"models":{"a":${one},"b":${one},"\\u0061":${one}}}`))).toEqual([
+      say('models.a'),
+    ]);
+    expect(
+      problemsOf(
+        read(`{"models":{"a":{"endpoint":"http://x","model":"{\\":[","model":"m","fallbacks":[]}}}`),
+      ),
+    ).toEqual([say('models.a.model')]);
+    expect(problemsOf(read(`{"models":{"a":${one},"b":${one}},"default":"a"}`))).toEqual([]);
+  });
+
+  it('refuses an effort that would never be sent, and says what to add', () => {
+    expect(problemsOf(read({ models: { a: { ...plain, effort: 'high' } } }))).toEqual([
+      'models.a.effort would not be sent: list the efforts that the model knows in models.a.capabilities.efforts, or take the effort out.',
+    ]);
+  });
+
+  it.each([
+    [{}, 'models is missing: name the models there'],
+    [{ models: { a: { model: 'm' } } }, 'models.a.endpoint is missing: say where the API begins'],
+    [{ models: { a: { endpoint: 'http://x' } } }, 'models.a.model is missing: say what the model is called'],
+    [{ models: { a: { ...plain, window: '8' } } }, 'models.a.window must be a number without quotes.'],
+    [{ models: { a: { ...plain, window: 1.5 } } }, 'models.a.window must be a whole number without quotes.'],
+    [{ models: { a: { ...plain, concurrency: 0 } } }, 'models.a.concurrency must be 1 or more.'],
+    [{ models: { a: { ...plain, temperature: 3 } } }, 'models.a.temperature must be 2 or less.'],
+    [{ models: { a: { ...plain, dialect: 'x' } } }, 'models.a.dialect must be one of "chat", "responses".'],
+    [{ models: { a: { ...plain, fallbacks: 'b' } } }, 'models.a.fallbacks must be a list in [ ].'],
+    [{ models: { a: { ...plain, model: '' } } }, 'models.a.model must not be empty.'],
+    [{ models: { a: { ...plain, key: { env: 'a-b' } } } }, 'models.a.key.env is no name of a variable'],
+    [{ models: { a: { ...plain, key: 'sk' } } }, 'models.a.key must be { "env": "NAME_OF_A_VARIABLE" }'],
+    [{ models: [] }, 'models must be an object in { }.'],
+  ])('says of %j in plain words what to write', (json, sentence) => {
+    const problems = problemsOf(read(json));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(sentence);
+    expect(problems[0]).not.toMatch(/expected|received|regex|pattern/i);
   });
 
   it('is described to editors as it is read (docs/weir.config.schema.json)', () => {

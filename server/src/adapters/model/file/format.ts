@@ -20,7 +20,9 @@ const key = z
     z.strictObject({
       env: z
         .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
+          error: 'is no name of a variable: letters, digits and _, no digit first',
+        })
         .describe('Name of an environment variable.'),
     }),
     z.strictObject({

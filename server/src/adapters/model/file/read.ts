@@ -8,6 +8,7 @@ import { isAbsolute, join } from 'node:path';
 import type * as z from 'zod';
 import type { Binding } from '../binding.ts';
 import { usualTraits } from '../binding.ts';
+import { demoAlias } from '../demo.ts';
 import { parseEndpoint } from '../endpoint.ts';
 import { effortOf, modelFile, type ModelEntry, type ModelFile } from './format.ts';
 
@@ -31,11 +32,15 @@ export function readModels(text: string, around: Surroundings): ReadModels {
   } catch (error) {
     return faulty(`It is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
   }
+  const twice = namedTwice(text).map(
+    (place) => `${place} is there twice, and only the last would count: rename one of them, or take it out.`,
+  );
   const parsed = modelFile.safeParse(json);
-  if (!parsed.success) return faulty(...parsed.error.issues.flatMap((issue) => sentencesOf(issue)));
+  if (!parsed.success)
+    return faulty(...twice, ...parsed.error.issues.flatMap((issue) => sentencesOf(issue, json)));
   const { models, default: named } = parsed.data;
   const made = Object.entries(models).map(([alias, entry]) => bind(alias, entry, parsed.data, around));
-  const problems = made.flatMap((m) => m.problems);
+  const problems = [...twice, ...made.flatMap((m) => m.problems)];
   if (named !== undefined && !Object.hasOwn(models, named))
     problems.push(`default names ${show(named)}, which is not among the models.`);
   if (problems.length > 0) return faulty(...problems);
@@ -52,6 +57,14 @@ function bind(
   around: Surroundings,
 ): { readonly binding: Binding | null; readonly problems: readonly string[] } {
   const problems: string[] = [];
+  if (alias === demoAlias)
+    problems.push(
+      `models.${alias} has the name of the built-in demo, which is always there: give this model another alias.`,
+    );
+  if (entry.effort !== undefined && (entry.capabilities?.efforts ?? []).length === 0)
+    problems.push(
+      `models.${alias}.effort would not be sent: list the efforts that the model knows in models.${alias}.capabilities.efforts, or take the effort out.`,
+    );
   const fallbacks = entry.fallbacks ?? [];
   for (const other of fallbacks)
     if (other === alias) problems.push(`models.${alias}.fallbacks names the model itself.`);
@@ -110,24 +123,95 @@ function keyOf(
     return none(`${place} names the file ${show(key.file)}, which must hold the key alone, in one line.`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    return none(`${place} names the file ${show(key.file)}, which cannot be read (${code}).`);
+    return none(
+      code === 'ENOENT'
+        ? `${place} names the file ${show(key.file)}, and there is none at ${path}: put the key there, alone, in one line.`
+        : `${place} names the file ${show(key.file)}, and ${path} cannot be read (${code}).`,
+    );
   }
 }
 
 /** Place and fault. What was written there is not repeated: it may be a key. */
-function sentencesOf(issue: z.core.$ZodIssue): readonly string[] {
+function sentencesOf(issue: z.core.$ZodIssue, json: unknown): readonly string[] {
   const place = issue.path.map(String).join('.') || 'The file';
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(
       (name) => `${place} has ${show(name)}, which is no setting: look for a slip of the pen.`,
     );
+  const there = issue.path.reduce<unknown>(
+    (value, name) =>
+      typeof value === 'object' && value !== null ? (value as Json)[String(name)] : undefined,
+    json,
+  );
+  if (there === undefined && issue.code !== 'invalid_key')
+    return [`${place} is missing: ${wanted[String(issue.path.at(-1))] ?? 'say what it is'}.`];
   if (issue.code === 'invalid_union' && issue.path.at(-1) === 'key')
     return [
       `${place} must be { "env": "NAME_OF_A_VARIABLE" } or { "file": "path" }; the key itself does not stand in this file.`,
     ];
   if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => `${place} ${message}.`);
-  const said = issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase());
-  return [`${place} ${/^is /.test(said) ? said : `is not right: ${said}`}.`];
+  return [`${place} ${whatIsWrong(issue)}.`];
+}
+
+function whatIsWrong(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'too_small':
+      return issue.origin === 'string' ? 'must not be empty' : `must be ${issue.minimum} or more`;
+    case 'too_big':
+      return issue.origin === 'string'
+        ? `must have at most ${issue.maximum} letters`
+        : `must be ${issue.maximum} or less`;
+    default:
+      return /^is /.test(issue.message) ? issue.message : `is not right: ${issue.message}`;
+  }
+}
+
+/** How each kind of value is written. */
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a text in quotes',
+  number: 'a number without quotes',
+  int: 'a whole number without quotes',
+  boolean: 'true or false, without quotes',
+  array: 'a list in [ ]',
+  object: 'an object in { }',
+  record: 'an object in { }',
+};
+
+/** What nothing goes without. */
+const wanted: Readonly<Record<string, string>> = {
+  models: 'name the models there, by alias, { "models": { "my-model": { "endpoint": …, "model": … } } }',
+  endpoint: 'say where the API begins, for example "http://127.0.0.1:11434/v1"',
+  model: 'say what the model is called at its endpoint',
+  input: 'say what a million tokens read cost, in US dollars',
+  output: 'say what a million tokens written cost, in US dollars',
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Places of names that one object has twice, of which JSON keeps the last and says nothing. The text is JSON. */
+function namedTwice(text: string): readonly string[] {
+  const twice = new Set<string>();
+  /** The objects and lists around, with the names they have so far and the last of them. */
+  const around: { readonly names: Set<string> | null; name: string }[] = [];
+  for (const [token, after] of Array.from(text.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)|[{}[\]]/g), (m) => [
+    m[0],
+    m[2],
+  ])) {
+    if (token === '{') around.push({ names: new Set(), name: '' });
+    else if (token === '[') around.push({ names: null, name: '' });
+    else if (token === '}' || token === ']') around.pop();
+    else if (after === ':') {
+      const here = around.at(-1)!;
+      here.name = JSON.parse(token!.slice(0, token!.lastIndexOf('"') + 1)) as string;
+      if (here.names?.has(here.name)) twice.add(around.map(({ name }) => name).join('.'));
+      here.names?.add(here.name);
+    }
+  }
+  return [...twice];
 }
 
 const show = (name: string): string => JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
