@@ -6,10 +6,12 @@ import { enumOf } from './enum.ts';
 
 const ModelHealth = enumOf<ModelModel['health']>(
   'ModelHealth',
-  'How the endpoint of a model has answered since the server started.',
+  'How a model has answered since the server started.',
   {
     UNKNOWN: 'It has not been asked yet.',
-    HEALTHY: 'Its last call was accepted, or fewer than five in a row failed.',
+    HEALTHY: 'Its last call was accepted.',
+    FAILING:
+      'Its last call failed, and fewer than five in a row: it is asked as before. `problem` says of what it failed.',
     DEGRADED: 'Five calls in a row failed: it is asked last, until one is accepted again.',
   },
 );
@@ -43,13 +45,14 @@ const Model = builder.objectRef<ModelModel>('Model').implement({
     }),
     health: t.field({
       type: ModelHealth,
-      description: 'How its endpoint has answered. Models of one endpoint share it.',
+      description:
+        'How it has answered. Models of one endpoint share it, but for what is about one of them or its key.',
       resolve: (m) => m.health,
     }),
     problem: t.exposeString('problem', {
       nullable: true,
       description:
-        'One sentence: why it is degraded, or why its new settings are not in use; null when nothing is wrong.',
+        'Why its last call failed, where that was not the fault of the request, until one is accepted; or why its new settings are not in use. Null when nothing is wrong.',
     }),
     window: t.exposeInt('window', {
       nullable: true,

@@ -57,10 +57,11 @@ export interface ModelInfo {
   readonly demo: boolean;
   readonly isDefault: boolean;
   /**
-   * DEGRADED: its endpoint failed five times in a row, so it is asked last for a while. UNKNOWN: not asked yet.
+   * FAILING: its last call failed. DEGRADED: its endpoint failed five times in a row, so it is asked last for a while.
+   * UNKNOWN: not asked yet.
    */
-  readonly health: 'UNKNOWN' | 'HEALTHY' | 'DEGRADED';
-  /** Why it is degraded, or why its new settings are not in use: one sentence. Null: nothing is wrong. */
+  readonly health: 'UNKNOWN' | 'HEALTHY' | 'FAILING' | 'DEGRADED';
+  /** Why its last call failed, or why its new settings are not in use. Null: nothing is wrong. */
   readonly problem: string | null;
   /** Tokens it can read at once, as configured or as its endpoint says; null: not known. */
   readonly window: number | null;

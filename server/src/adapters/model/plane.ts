@@ -4,7 +4,8 @@
  * Does not own: the attempt itself (`caller.ts`), or asking again (the caller's ladder).
  *
  * Invariants: a slot is held from before the request until the answer is read or given up, never during a wait; a call
- * that has begun keeps the binding it began with; an alias keeps its gate as long as it is known.
+ * that has begun keeps the binding it began with; an alias keeps its gate as long as it is known; no alias is there
+ * twice, and the demo's is its own.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -32,8 +33,15 @@ export function createPlane(deps: PlaneDeps): Model {
   /** What each alias stood for when it was last known. */
   const known = new Map<string, Binding>();
 
-  const bindingOf = (alias: string): Binding | undefined =>
-    bindings.current().all.find((binding) => binding.alias === alias);
+  /** The first of each alias, and of the demo's none: that is always the demo. */
+  function bound(): ReadonlyMap<string, Binding> {
+    const all = new Map<string, Binding>();
+    for (const binding of bindings.current().all)
+      if (binding.alias !== demoAlias && !all.has(binding.alias)) all.set(binding.alias, binding);
+    return all;
+  }
+
+  const bindingOf = (alias: string): Binding | undefined => bound().get(alias);
 
   function callerOf(binding: Binding): Caller {
     const there = callers.get(binding);
@@ -60,7 +68,7 @@ export function createPlane(deps: PlaneDeps): Model {
     const now = clock.now();
     const rests = (alias: string): boolean => {
       const binding = bindingOf(alias);
-      return binding !== undefined && health.rests(binding.endpoint.baseUrl, now);
+      return binding !== undefined && health.rests(binding, now);
     };
     return [...lanes.filter((alias) => !rests(alias)), ...lanes.filter(rests)];
   }
@@ -100,19 +108,19 @@ export function createPlane(deps: PlaneDeps): Model {
     }
   }
 
-  function learn({ endpoint }: Binding, outcome: Attempted): void {
+  function learn(binding: Binding, outcome: Attempted): void {
     if (outcome.type === 'aborted') return;
-    if (outcome.type === 'answered' || outcome.accepted) health.succeeded(endpoint.baseUrl);
-    else health.failed(endpoint.baseUrl, outcome.kind, outcome.message, clock.now());
+    if (outcome.type === 'answered' || outcome.accepted) health.succeeded(binding);
+    else health.failed(binding, outcome.kind, outcome.message, clock.now());
   }
 
   function list(): readonly ModelInfo[] {
-    const { all, default: byDefault, problems } = bindings.current();
-    const models = all.map((binding) => ({
+    const { default: byDefault, problems } = bindings.current();
+    const models = [...bound().values()].map((binding) => ({
       ...infoOf(binding),
       isDefault: binding.alias === byDefault,
-      health: health.stateOf(binding.endpoint.baseUrl),
-      problem: problems.get(binding.alias) ?? health.problemOf(binding.endpoint.baseUrl),
+      health: health.stateOf(binding),
+      problem: problems.get(binding.alias) ?? health.problemOf(binding),
       window: binding.window ?? bindings.windowOf(binding),
       inUse: gates.get(binding.alias)?.inUse() ?? 0,
       waiting: gates.get(binding.alias)?.waiting() ?? 0,
@@ -120,7 +128,7 @@ export function createPlane(deps: PlaneDeps): Model {
     return [
       ...models.filter((model) => model.isDefault),
       ...models.filter((model) => !model.isDefault),
-      { ...demoModel, isDefault: byDefault === null },
+      { ...demoModel, isDefault: !models.some((model) => model.isDefault) },
     ];
   }
 
@@ -129,7 +137,7 @@ export function createPlane(deps: PlaneDeps): Model {
    * that are still set to them.
    */
   function takeOver(): void {
-    const now = bindings.current().all;
+    const now = [...bound().values()];
     for (const binding of now) {
       known.set(binding.alias, binding);
       gates.get(binding.alias)?.resize(binding.concurrency);

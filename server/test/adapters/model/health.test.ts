@@ -3,71 +3,114 @@ import { describe, expect, it } from 'vitest';
 import { effortFor } from '../../../src/adapters/model/effort.ts';
 import { createHealth } from '../../../src/adapters/model/health.ts';
 
+/** A model at endpoint `at`. */
+const modelAt = (at: string) => ({ endpoint: { baseUrl: at, host: at, authorization: null, secrets: [] } });
+const e = modelAt('e');
+
 const failing = (
   times: number,
   kind: Parameters<ReturnType<typeof createHealth>['failed']>[1] = 'OVERLOADED',
 ) => {
   const health = createHealth();
-  for (let n = 1; n <= times; n += 1) health.failed('e', kind, `It failed, ${n}.`, 1_000);
+  for (let n = 1; n <= times; n += 1) health.failed(e, kind, `It failed, ${n}.`, 1_000);
   return health;
 };
 
 describe('An endpoint', () => {
   it('of which nobody asked anything is unknown, and is asked in its place', () => {
     const health = createHealth();
-    expect([health.stateOf('e'), health.problemOf('e'), health.rests('e', 0)]).toEqual([
-      'UNKNOWN',
-      null,
-      false,
-    ]);
+    expect([health.stateOf(e), health.problemOf(e), health.rests(e, 0)]).toEqual(['UNKNOWN', null, false]);
   });
 
   it('is degraded by the fifth failure in a row and says of what the last was (D-37)', () => {
-    expect(failing(4).stateOf('e')).toBe('HEALTHY');
+    expect(failing(4).stateOf(e)).toBe('FAILING');
     const health = failing(5);
-    expect(health.stateOf('e')).toBe('DEGRADED');
-    expect(health.problemOf('e')).toContain('It failed, 5.');
-    expect(health.stateOf('another')).toBe('UNKNOWN');
+    expect(health.stateOf(e)).toBe('DEGRADED');
+    expect(health.problemOf(e)).toContain('It failed, 5.');
+    expect(health.stateOf(modelAt('another'))).toBe('UNKNOWN');
   });
 
   it('counts anew after one that was accepted', () => {
     const health = failing(4);
-    health.succeeded('e');
-    health.failed('e', 'CONNECTION', 'Gone.', 0);
-    expect(health.stateOf('e')).toBe('HEALTHY');
+    health.succeeded(e);
+    health.failed(e, 'CONNECTION', 'Gone.', 0);
+    expect(health.stateOf(e)).toBe('FAILING');
+  });
+
+  it('that was never reached fails by its first call, and is not called well (broke: four calls refused were green)', () => {
+    const health = failing(1, 'CONNECTION');
+    expect([health.stateOf(e), health.problemOf(e), health.rests(e, 1_000)]).toEqual([
+      'FAILING',
+      'The last call failed. It failed, 1.',
+      false,
+    ]);
+    expect(health.stateOf({ ...e })).toBe('FAILING');
   });
 
   it('rests for a minute, gets another chance, and rests again when that fails', () => {
     const health = failing(5);
-    expect(health.rests('e', 1_000)).toBe(true);
-    expect(health.rests('e', 60_999)).toBe(true);
-    expect(health.rests('e', 61_000)).toBe(false);
-    expect(health.stateOf('e')).toBe('DEGRADED');
-    health.failed('e', 'TIMEOUT', 'Still.', 61_000);
-    expect(health.rests('e', 61_001)).toBe(true);
+    expect(health.rests(e, 1_000)).toBe(true);
+    expect(health.rests(e, 60_999)).toBe(true);
+    expect(health.rests(e, 61_000)).toBe(false);
+    expect(health.stateOf(e)).toBe('DEGRADED');
+    health.failed(e, 'TIMEOUT', 'Still.', 61_000);
+    expect(health.rests(e, 61_001)).toBe(true);
   });
 
   it('is well again by one call that is accepted', () => {
     const health = failing(9);
-    health.succeeded('e');
-    expect([health.stateOf('e'), health.problemOf('e'), health.rests('e', 1_000)]).toEqual([
+    health.succeeded(e);
+    expect([health.stateOf(e), health.problemOf(e), health.rests(e, 1_000)]).toEqual([
       'HEALTHY',
       null,
       false,
     ]);
   });
 
-  it.each(['AUTHENTICATION', 'BAD_REQUEST', 'CONTEXT_OVERFLOW', 'EMPTY', 'REFUSAL', 'UNPREPARED'] as const)(
+  it.each(['BAD_REQUEST', 'CONTEXT_OVERFLOW', 'EMPTY', 'REFUSAL', 'UNPREPARED'] as const)(
     'is not to blame for %s',
     (kind) => {
-      expect(failing(9, kind).stateOf('e')).toBe('UNKNOWN');
+      expect(failing(9, kind).stateOf(e)).toBe('UNKNOWN');
     },
   );
 
   it('that no alias leads to any more is forgotten', () => {
     const health = failing(5);
     health.keep(new Set(['another']));
-    expect(health.stateOf('e')).toBe('UNKNOWN');
+    expect(health.stateOf(e)).toBe('UNKNOWN');
+  });
+});
+
+describe('A model', () => {
+  it.each(['AUTHENTICATION', 'QUOTA', 'NOT_FOUND'] as const)(
+    'with %s says so until a call is accepted, is never degraded by it, and leaves its neighbours as they are',
+    (kind) => {
+      const health = failing(9, kind);
+      const neighbour = { ...e };
+      expect([health.stateOf(e), health.problemOf(e), health.rests(e, 1_000)]).toEqual([
+        'FAILING',
+        'The last call failed. It failed, 9.',
+        false,
+      ]);
+      expect([health.stateOf(neighbour), health.problemOf(neighbour)]).toEqual(['UNKNOWN', null]);
+      // What is wrong with its key is no better for a neighbour that answers with another one.
+      health.succeeded(neighbour);
+      expect(health.stateOf(neighbour)).toBe('HEALTHY');
+      expect(health.stateOf(e)).toBe('FAILING');
+      health.succeeded(e);
+      expect([health.stateOf(e), health.problemOf(e)]).toEqual(['HEALTHY', null]);
+    },
+  );
+
+  it('says of its failures the last', () => {
+    const health = createHealth();
+    health.failed(e, 'AUTHENTICATION', 'Refused.', 0);
+    health.failed(e, 'CONNECTION', 'Gone.', 0);
+    expect(health.problemOf(e)).toBe('The last call failed. Gone.');
+    health.failed(e, 'QUOTA', 'Used up.', 0);
+    expect(health.problemOf(e)).toBe('The last call failed. Used up.');
+    health.failed(e, 'BAD_REQUEST', 'Not this one.', 0);
+    expect(health.problemOf(e)).toBe('The last call failed. Used up.');
   });
 });
 

@@ -158,6 +158,47 @@ describe('A model', () => {
   });
 });
 
+describe('An alias', () => {
+  it('is listed once, the demo under its own name alone, whatever the settings say (broke: the client would not open)', async () => {
+    const a = await set('a');
+    const stranger = await set('demo');
+    change([...all, { ...all[0]!, model: 'another' }]);
+    expect(plane.list().map(({ alias, demo }) => [alias, demo])).toEqual([
+      ['a', false],
+      ['demo', true],
+    ]);
+    a.script([{ stream: ['one'] }]);
+    await ask('a').outcome;
+    expect(a.requests).toMatchObject([{ model: 'model-a' }]);
+    const demo = ask('demo', { messages: [{ role: 'user', text: 'say: me' }] });
+    await clock.advance(60_000);
+    expect(await demo.outcome).toMatchObject({ type: 'answered', alias: 'demo', text: 'me' });
+    expect(stranger.requests).toEqual([]);
+  });
+
+  it('whose key is refused says so until a call is accepted, also where a fallback answers (D-37)', async () => {
+    const a = await set('a', { fallbacks: ['b'] });
+    await set('b');
+    a.script([{ status: 401, body: { error: { message: 'no such key' } } }, { stream: ['in'] }]);
+    expect(await ask('a').outcome).toMatchObject({ kind: 'AUTHENTICATION' });
+    expect(infoOf('a')).toMatchObject({
+      health: 'FAILING',
+      problem: expect.stringContaining('HTTP 401') as string,
+    });
+    expect(infoOf('b')).toMatchObject({ health: 'UNKNOWN', problem: null });
+    await ask('a').outcome;
+    expect(infoOf('a')).toMatchObject({ health: 'HEALTHY', problem: null });
+  });
+
+  it('that is set up anew begins without what its key was refused for', async () => {
+    const a = await set('a');
+    a.script([{ status: 401, body: { error: { message: 'no such key' } } }]);
+    await ask('a').outcome;
+    change(all.map((binding) => ({ ...binding })));
+    expect(infoOf('a')).toMatchObject({ health: 'UNKNOWN', problem: null });
+  });
+});
+
 describe('A fallback', () => {
   it('is asked when the model before it was given up, and that is said (D-37)', async () => {
     await set('a', { fallbacks: ['b', 'c'] });
