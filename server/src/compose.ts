@@ -12,7 +12,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from './adapters/clock/index.ts';
-import { chooseModel, createModels, readModelFile, type DiscoveredEndpoint } from './adapters/model/index.ts';
+import {
+  chooseModel,
+  createModels,
+  readModelFile,
+  readSmallFile,
+  type DiscoveredEndpoint,
+} from './adapters/model/index.ts';
 import { createProcesses } from './adapters/process/index.ts';
 import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts';
 import { makeFolder, openStorage } from './adapters/storage/index.ts';
@@ -64,7 +70,7 @@ const settleMs = 4_000;
 const modelFileAt = (path: string) => ({
   path,
   env: process.env,
-  readText: (file: string) => readFileSync(file, 'utf8'),
+  readText: readSmallFile,
 });
 
 /** What is wrong with the file of models, before anything is started; null when there is none. */

@@ -20,6 +20,7 @@ import { createWindows } from './windows.ts';
 export { chooseModel } from './choose.ts';
 export type { DiscoveredEndpoint } from './discover.ts';
 export type { ModelConfig } from './endpoint.ts';
+export { readSmallFile } from './file/text.ts';
 export { readModelFile } from './file/watch.ts';
 
 /** Servers with one model accept any name; others answer which models they have. */

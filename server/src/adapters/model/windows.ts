@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Binding } from './binding.ts';
-import { isRecord, parseJson, readText, type Json } from './wire/json.ts';
+import { isRecord, parseJson, readText, textOf, type Json } from './wire/json.ts';
 
 const withinMs = 10_000;
 const maxBytes = 4 * 1024 * 1024;
@@ -39,7 +39,7 @@ async function servedWindow(clock: Clock, { endpoint, model }: Binding): Promise
   const listed = await ask(`${baseUrl}/models`);
   const data = isRecord(listed) && Array.isArray(listed['data']) ? (listed['data'] as unknown[]) : [];
   const names = [model, `${model}:latest`, `models/${model}`];
-  const entry = data.filter(isRecord).find((item) => names.includes(String(item['id'])));
+  const entry = data.filter(isRecord).find((item) => names.includes(textOf(item['id'])));
   const said = entry ? windowIn(entry) : null;
   if (said !== null || !entry) return said;
   // llama.cpp says there with how much it was started, and in its list only for what the model was trained.

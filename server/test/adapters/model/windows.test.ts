@@ -69,6 +69,10 @@ describe('The window of a model', () => {
     ['has no list', {}],
     ['lists something else', { '/v1/models': ['m1'] }],
     ['sends no JSON', { '/v1/models': '<html>' }],
+    [
+      'lists what no text can be made of',
+      { '/v1/models': { data: [{ id: { toString: 1, valueOf: 1 } }, null, 3] } },
+    ],
   ])('of an endpoint that %s is not known', async (_, answers) => {
     const { binding } = await endpoint(answers);
     expect(await windowOf(binding)).toBeNull();
