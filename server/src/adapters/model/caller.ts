@@ -16,35 +16,29 @@ import type { Asked, Caller, Fault } from './asked.ts';
 import { createAttempt, type Attempt } from './attempt.ts';
 import type { Binding } from './binding.ts';
 import { createFault, faultFromError, scopeOf, type FaultScope } from './faults.ts';
+import { fetchFromModel, postOf } from './post.ts';
+import { createBodyWriter, type Form } from './wire/body.ts';
 import { createChatReader } from './wire/chat-reader.ts';
-import { toChatRequest } from './wire/chat-request.ts';
+import { chatForm } from './wire/chat-request.ts';
 import type { ChunkReader } from './wire/chunk.ts';
 import { createDrain } from './wire/drain.ts';
 import { createReading, type Reading } from './wire/events.ts';
-import { isRecord, parseJson, readText } from './wire/json.ts';
 import type { Outgoing, Wants } from './wire/outgoing.ts';
 import { createResponsesReader } from './wire/responses-reader.ts';
-import { toResponsesRequest } from './wire/responses-request.ts';
+import { responsesForm } from './wire/responses-request.ts';
 import { firstWants, lessons, type Lesson } from './wire/wants.ts';
 
 export type { Asked, Attempted, Caller, Fault } from './asked.ts';
 
 interface Dialect {
+  readonly path: string;
+  readonly form: Form;
   createReader(): ChunkReader;
-  send(client: OpenAI, outgoing: Outgoing, signal: AbortSignal): Promise<Response>;
 }
 
 const dialects: Readonly<Record<Binding['dialect'], Dialect>> = {
-  CHAT: {
-    createReader: createChatReader,
-    send: (client, outgoing, signal) =>
-      client.chat.completions.create(toChatRequest(outgoing), { signal }).asResponse(),
-  },
-  RESPONSES: {
-    createReader: createResponsesReader,
-    send: (client, outgoing, signal) =>
-      client.responses.create(toResponsesRequest(outgoing), { signal }).asResponse(),
-  },
+  CHAT: { path: '/chat/completions', form: chatForm, createReader: createChatReader },
+  RESPONSES: { path: '/responses', form: responsesForm, createReader: createResponsesReader },
 };
 
 /**
@@ -56,7 +50,6 @@ const responseTimeoutMs = 300_000;
 const idleTimeoutMs = 120_000;
 /** Answers are far smaller; this is what keeps an endless one from filling the memory. */
 const maxResponseBytes = 64 * 1024 * 1024;
-const maxErrorBytes = 64 * 1024;
 /** Of a refusal, what is searched for what the endpoint wants, UTF-16 units. */
 const maxRefusal = 4_000;
 
@@ -75,9 +68,14 @@ export function createCaller(deps: { readonly clock: Clock }, binding: Binding):
     maxRetries: 0,
     timeout: 2 * responseTimeoutMs,
     logLevel: 'off',
-    fetch: fetchWithPlainErrors,
+    fetch: fetchFromModel,
   });
+  const bodies = createBodyWriter(dialect.form);
   let remembered = firstWants(binding);
+
+  /** The SDK would write the whole conversation anew; a stream it hands on as it is. */
+  const send = (outgoing: Outgoing, signal: AbortSignal): Promise<Response> =>
+    client.post(dialect.path, { ...postOf(bodies.write(outgoing)), stream: true, signal }).asResponse();
 
   async function open(asked: Asked, attempt: Attempt): Promise<Response> {
     let wants: Wants = remembered;
@@ -87,7 +85,7 @@ export function createCaller(deps: { readonly clock: Clock }, binding: Binding):
       attempt.expect(responseTimeoutMs);
       const outgoing = { binding, asked, wants };
       try {
-        const response = await dialect.send(client, outgoing, attempt.signal);
+        const response = await send(outgoing, attempt.signal);
         remembered = { ...remembered, ...lasting };
         return response;
       } catch (error) {
@@ -169,19 +167,4 @@ async function readAnswer(
     if (bytes > maxResponseBytes)
       return reading.breakOff(createFault('TOO_LONG', scope, { what: 'sent an answer without end' }));
   }
-}
-
-/**
- * `fetch` whose error bodies end after 64 KiB, since the SDK reads them whole, and have the shape the SDK looks for,
- * `{ error: … }`: some endpoints send the inner object, or a list, and what they say would be lost.
- */
-async function fetchWithPlainErrors(url: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (response.ok || !response.body) return response;
-  const text = await readText(response.body, maxErrorBytes);
-  const json = parseJson(text);
-  const error: unknown = Array.isArray(json) ? json[0] : json;
-  const plain = isRecord(error) ? JSON.stringify(error['error'] ? error : { error }) : text;
-  const { status, statusText, headers } = response;
-  return new Response(plain, { status, statusText, headers });
 }

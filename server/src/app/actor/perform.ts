@@ -5,7 +5,6 @@
  * Invariants: nothing here blocks the actor; pieces of an answer and of tool output are posted per frame, not per
  * token; an abort ends the work at once and the outcome still comes back, once.
  */
-import { lower } from '../../core/conversation/lower.ts';
 import { systemPrompt } from '../../core/conversation/system-prompt.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
 import type { Stamp, World } from '../../core/inputs.ts';
@@ -18,6 +17,7 @@ import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { within } from '../within.ts';
 import { createFrame } from './frame.ts';
+import { createTelling } from './telling.ts';
 
 export interface Performer {
   perform(effect: Effect): void;
@@ -69,6 +69,7 @@ const faultHere = (
 
 export function createPerformer(deps: PerformerDeps): Performer {
   const { workstreamId, model, tools, clock, post } = deps;
+  const tell = createTelling();
   const aborts = new Map<string, AbortController>();
   const underway = new Set<Promise<void>>();
   const timers = new Set<() => void>();
@@ -111,7 +112,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
             model: deed.model,
             lane: deed.lane,
             givenUp: deed.givenUp,
-            messages: lower(systemPrompt(deed.workspace), [...older, ...deed.conversation]),
+            messages: tell(systemPrompt(deed.workspace), older.concat(deed.conversation)),
             tools: tools.definitions,
           },
           signal,

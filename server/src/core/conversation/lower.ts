@@ -10,40 +10,39 @@ const cancellationMark: Readonly<Record<EntryOf<'CANCELLATION'>['reason'], strin
   FAILED: '[This answer broke off here.]',
 };
 
+/** The conversation as a model is told it. */
 export function lower(system: string, conversation: readonly Entry[]): readonly ModelMessage[] {
-  const messages: ModelMessage[] = [{ role: 'system', text: system }];
-  for (const entry of conversation) {
-    switch (entry.kind) {
-      case 'USER':
-      case 'SYSTEM':
-        messages.push({ role: 'user', text: entry.text });
-        break;
-      case 'ASSISTANT':
-        // An answer with neither text nor calls has nothing to say, and many endpoints refuse it.
-        if (entry.text !== '' || entry.calls.length > 0 || entry.discarded.length > 0)
-          messages.push({
-            role: 'assistant',
-            text: textOf(entry),
-            calls: entry.calls,
-            ...(entry.reasoning === '' ? {} : { reasoning: entry.reasoning }),
-            ...(entry.native && { native: entry.native }),
-          });
-        break;
-      case 'CANCELLATION':
-        messages.push({
-          role: 'assistant',
-          text: [entry.text, cancellationMark[entry.reason]].filter((t) => t !== '').join('\n'),
-          calls: [],
-        });
-        break;
-      case 'TOOL':
-        messages.push({ role: 'tool', callId: entry.callId, text: entry.content });
-        break;
-      default:
-        break;
-    }
+  const told = conversation.map(lowerEntry);
+  return [{ role: 'system', text: system }, ...told.filter((message) => message !== null)];
+}
+
+/** What a model is told of one entry, whatever stands around it; null: nothing. */
+export function lowerEntry(entry: Entry): ModelMessage | null {
+  switch (entry.kind) {
+    case 'USER':
+    case 'SYSTEM':
+      return { role: 'user', text: entry.text };
+    case 'ASSISTANT':
+      // An answer with neither text nor calls has nothing to say, and many endpoints refuse it.
+      if (entry.text === '' && entry.calls.length === 0 && entry.discarded.length === 0) return null;
+      return {
+        role: 'assistant',
+        text: textOf(entry),
+        calls: entry.calls,
+        ...(entry.reasoning === '' ? {} : { reasoning: entry.reasoning }),
+        ...(entry.native && { native: entry.native }),
+      };
+    case 'CANCELLATION':
+      return {
+        role: 'assistant',
+        text: [entry.text, cancellationMark[entry.reason]].filter((t) => t !== '').join('\n'),
+        calls: [],
+      };
+    case 'TOOL':
+      return { role: 'tool', callId: entry.callId, text: entry.content };
+    default:
+      return null;
   }
-  return messages;
 }
 
 const discardedFor: Partial<Record<EntryOf<'ASSISTANT'>['finish'], string>> = {

@@ -2,8 +2,10 @@
  * Owns: canonical messages → the exact body of a request, in either dialect.
  */
 import fc from 'fast-check';
+import type { ChatCompletionMessageParam } from 'openai/resources';
 import { expect, test } from 'vitest';
-import { toChatRequest } from '../../../src/adapters/model/wire/chat-request.ts';
+import { createBodyWriter } from '../../../src/adapters/model/wire/body.ts';
+import { chatForm } from '../../../src/adapters/model/wire/chat-request.ts';
 import { firstWants } from '../../../src/adapters/model/wire/wants.ts';
 import type { Asked } from '../../../src/adapters/model/caller.ts';
 import type { ModelMessage } from '../../../src/ports/model.ts';
@@ -55,8 +57,15 @@ const chatAnswer = 'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":
 const responsesAnswer =
   'data: {"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"ok"}]}]}}\n\n';
 
-const lower = (rounds: readonly (readonly ModelMessage[])[]) =>
-  toChatRequest({ binding, wants, asked: { ...asked, messages: rounds.flat() } }).messages;
+function lower(rounds: readonly (readonly ModelMessage[])[]): readonly ChatCompletionMessageParam[] {
+  const pieces = createBodyWriter(chatForm).write({
+    binding,
+    wants,
+    asked: { ...asked, messages: rounds.flat() },
+  });
+  return (JSON.parse(Buffer.concat(pieces).toString('utf8')) as { messages: ChatCompletionMessageParam[] })
+    .messages;
+}
 
 test('A10, A31, A32, A38: ids are unique on the wire, the same in call and result, and arguments are always an object (D-35)', () => {
   fc.assert(

@@ -6,9 +6,9 @@
  */
 import type { ChatCompletionCreateParamsStreaming, ChatCompletionMessageParam } from 'openai/resources';
 import type { ModelMessage } from '../../../ports/model.ts';
+import type { Form } from './body.ts';
 import { extraIn, fieldIn, partsOf } from './native.ts';
 import {
-  assignWireIds,
   isBare,
   settingsOf,
   wireArguments,
@@ -18,12 +18,22 @@ import {
   type Outgoing,
 } from './outgoing.ts';
 
-export function toChatRequest(outgoing: Outgoing): ChatCompletionCreateParamsStreaming {
+/** Without the list, what the SDK knows of such a request. */
+type Settings = Omit<ChatCompletionCreateParamsStreaming, 'model' | 'messages'>;
+
+export const chatForm: Form = {
+  list: 'messages',
+  leading: () => 0,
+  before: ({ binding }) => ({ model: binding.model }),
+  items: toMessages,
+  manner: ({ wants }) => (wants.reasoningBack ? 'reasoning back' : ''),
+  after: toSettings,
+};
+
+function toSettings(outgoing: Outgoing): Settings {
   const { binding, asked, wants } = outgoing;
   const { temperature, effort, maxOutput, oneToolAtATime } = settingsOf(outgoing);
   return {
-    model: binding.model,
-    messages: toMessages(outgoing),
     ...(asked.tools.length > 0 && {
       tools: asked.tools.map(({ name, description, parameters }) => ({
         type: 'function' as const,
@@ -39,21 +49,21 @@ export function toChatRequest(outgoing: Outgoing): ChatCompletionCreateParamsStr
   };
 }
 
-function toMessages(outgoing: Outgoing): ChatCompletionMessageParam[] {
-  const { messages } = outgoing.asked;
-  const idOf = assignWireIds(messages);
-  return messages.flatMap((message: ModelMessage): ChatCompletionMessageParam[] => {
-    switch (message.role) {
-      case 'system':
-        return [{ role: 'system', content: message.text }];
-      case 'user':
-        return [{ role: 'user', content: message.text }];
-      case 'assistant':
-        return isBare(message) ? [] : [toAssistant(message, outgoing, idOf)];
-      case 'tool':
-        return [{ role: 'tool', tool_call_id: idOf(message.callId), content: message.text }];
-    }
-  });
+function toMessages(
+  message: ModelMessage,
+  outgoing: Outgoing,
+  idOf: (callId: string) => string,
+): readonly ChatCompletionMessageParam[] {
+  switch (message.role) {
+    case 'system':
+      return [{ role: 'system', content: message.text }];
+    case 'user':
+      return [{ role: 'user', content: message.text }];
+    case 'assistant':
+      return isBare(message) ? [] : [toAssistant(message, outgoing, idOf)];
+    case 'tool':
+      return [{ role: 'tool', tool_call_id: idOf(message.callId), content: message.text }];
+  }
 }
 
 function toAssistant(

@@ -38,8 +38,15 @@ export type AssistantMessage = Extract<ModelMessage, { role: 'assistant' }>;
 export const isBare = ({ text, calls }: AssistantMessage): boolean =>
   calls.length === 0 && text.trim() === '';
 
+export interface WireIds {
+  /** Takes the next message of the conversation. */
+  assign(message: ModelMessage): void;
+  /** Of a call in a message that was taken. */
+  idOf(callId: string): string;
+}
+
 /** The provider's own id where it is usable and not taken by an earlier call, else one made from ours. */
-export function assignWireIds(messages: readonly ModelMessage[]): (callId: string) => string {
+export function createWireIds(): WireIds {
   const ids = new Map<string, string>();
   const taken = new Set<string>();
   const assign = (call: Pick<Call, 'callId' | 'providerId'>): void => {
@@ -51,8 +58,12 @@ export function assignWireIds(messages: readonly ModelMessage[]): (callId: strin
     taken.add(id);
     ids.set(call.callId, id);
   };
-  for (const message of messages) if (message.role === 'assistant') message.calls.forEach(assign);
-  return (callId) => ids.get(callId) ?? `call_${callId}`;
+  return {
+    assign(message) {
+      if (message.role === 'assistant') message.calls.forEach(assign);
+    },
+    idOf: (callId) => ids.get(callId) ?? `call_${callId}`,
+  };
 }
 
 /** Arguments the model wrote badly stay so in the journal; sent back, they would be refused in every later request. */

@@ -10,9 +10,9 @@ import type {
   ResponseReasoningItem,
 } from 'openai/resources/responses/responses';
 import type { ModelMessage } from '../../../ports/model.ts';
+import type { Form } from './body.ts';
 import { partsOf, reasoningItemsIn } from './native.ts';
 import {
-  assignWireIds,
   isBare,
   settingsOf,
   wireArguments,
@@ -22,17 +22,36 @@ import {
   type Outgoing,
 } from './outgoing.ts';
 
-export function toResponsesRequest(outgoing: Outgoing): ResponseCreateParamsStreaming {
-  const { binding, asked } = outgoing;
-  const { temperature, effort, maxOutput, oneToolAtATime } = settingsOf(outgoing);
-  const first = asked.messages.findIndex(({ role }) => role !== 'system');
-  const leading = first < 0 ? asked.messages : asked.messages.slice(0, first);
-  return {
+/** Without the list, what the SDK knows of such a request. */
+type Settings = Omit<ResponseCreateParamsStreaming, 'model' | 'instructions' | 'input'>;
+
+export const responsesForm: Form = {
+  list: 'input',
+  leading,
+  before: ({ binding, asked: { messages } }) => ({
     model: binding.model,
-    ...(leading.length > 0 && {
-      instructions: leading.map((message) => ('text' in message ? message.text : '')).join('\n\n'),
+    ...(leading(messages) > 0 && {
+      instructions: messages
+        .slice(0, leading(messages))
+        .map((message) => ('text' in message ? message.text : ''))
+        .join('\n\n'),
     }),
-    input: toInput(asked.messages.slice(leading.length), outgoing),
+  }),
+  items: toInput,
+  manner: (outgoing) => (tellsThoughts(outgoing) ? 'thoughts' : ''),
+  after: toSettings,
+};
+
+/** System messages before all others are its instructions. */
+function leading(messages: readonly ModelMessage[]): number {
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  return first < 0 ? messages.length : first;
+}
+
+function toSettings(outgoing: Outgoing): Settings {
+  const { asked } = outgoing;
+  const { temperature, effort, maxOutput, oneToolAtATime } = settingsOf(outgoing);
+  return {
     ...(asked.tools.length > 0 && {
       tools: asked.tools.map(({ name, description, parameters }) => ({
         type: 'function' as const,
@@ -55,19 +74,20 @@ export function toResponsesRequest(outgoing: Outgoing): ResponseCreateParamsStre
 
 const tellsThoughts = ({ binding, wants }: Outgoing): boolean => binding.traits.reasoning && wants.encrypted;
 
-function toInput(messages: readonly ModelMessage[], outgoing: Outgoing): ResponseInputItem[] {
-  const idOf = assignWireIds(messages);
-  return messages.flatMap((message): ResponseInputItem[] => {
-    switch (message.role) {
-      case 'system':
-      case 'user':
-        return [{ type: 'message', role: message.role, content: message.text }];
-      case 'assistant':
-        return isBare(message) ? [] : toItems(message, outgoing, idOf);
-      case 'tool':
-        return [{ type: 'function_call_output', call_id: idOf(message.callId), output: message.text }];
-    }
-  });
+function toInput(
+  message: ModelMessage,
+  outgoing: Outgoing,
+  idOf: (callId: string) => string,
+): readonly ResponseInputItem[] {
+  switch (message.role) {
+    case 'system':
+    case 'user':
+      return [{ type: 'message', role: message.role, content: message.text }];
+    case 'assistant':
+      return isBare(message) ? [] : toItems(message, outgoing, idOf);
+    case 'tool':
+      return [{ type: 'function_call_output', call_id: idOf(message.callId), output: message.text }];
+  }
 }
 
 function toItems(

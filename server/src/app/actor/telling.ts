@@ -1,0 +1,41 @@
+/**
+ * Owns: what the model of one workstream is told, kept from call to call: the same entry is the same message, so that
+ * who asks the model can know what it was told before, and only what is new is made.
+ * Does not own: what is told of an entry (`core/conversation/lower.ts`).
+ *
+ * Relies on: a conversation grows at its end and is cut at its end (D-59), so what stands before an entry is always the
+ * same.
+ */
+import type { Entry } from 'schema/projection';
+import { lowerEntry } from '../../core/conversation/lower.ts';
+import type { ModelMessage } from '../../ports/model.ts';
+
+/** Tells what `lower` does, of one conversation at any time. */
+export function createTelling(): (system: string, conversation: readonly Entry[]) => readonly ModelMessage[] {
+  let known: readonly Entry[] = [];
+  /** The system message, and what comes of the entries known. */
+  const messages: ModelMessage[] = [];
+  /** How many messages there are up to and with each of them. */
+  const through: number[] = [];
+
+  /** How many of the entries known still stand: all, unless some were taken back. */
+  function standing(conversation: readonly Entry[]): number {
+    let length = Math.min(known.length, conversation.length);
+    while (length > 0 && known[length - 1] !== conversation[length - 1]) length -= 1;
+    return length;
+  }
+
+  return (system, conversation) => {
+    const first = messages[0];
+    if (first?.role !== 'system' || first.text !== system) messages[0] = { role: 'system', text: system };
+    through.length = standing(conversation);
+    messages.length = through.at(-1) ?? 1;
+    for (let i = through.length; i < conversation.length; i += 1) {
+      const message = lowerEntry(conversation[i]!);
+      if (message) messages.push(message);
+      through.push(messages.length);
+    }
+    known = conversation;
+    return messages.slice();
+  };
+}

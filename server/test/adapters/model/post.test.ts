@@ -1,0 +1,79 @@
+/** Owns: how a body gets to an endpoint over HTTP: whole, with its length, and also where it is redirected to. */
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { bindingFor, chunk, createAsker, question, sse } from './harness.ts';
+
+const ok = sse([chunk({ content: 'ok' }, 'stop')]);
+
+interface Posted {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** An endpoint that sends whoever does not come by `/moved` there, if it redirects, and answers the rest. */
+async function listen(redirect: 307 | 308 | null = null) {
+  const posted: Posted[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const path = request.url ?? '';
+      posted.push({ path, headers: request.headers, body: Buffer.concat(parts).toString('utf8') });
+      if (redirect && !path.startsWith('/moved'))
+        return void response.writeHead(redirect, { location: `/moved${path}` }).end('Over there.');
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ok);
+    });
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    posted,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Two bytes a character on the wire, and many pieces. */
+const long = 'é"\n'.repeat(300_000);
+const asked = { ...question, tools: [], messages: [{ role: 'user' as const, text: long }] };
+const expected = JSON.stringify({
+  model: 'm1',
+  messages: [{ role: 'user', content: long }],
+  stream: true,
+  stream_options: { include_usage: true },
+});
+
+test.each(['CHAT', 'RESPONSES'] as const)(
+  'a %s request has a content type, its length in bytes, a key, and is not sent in chunks',
+  async (dialect) => {
+    await using endpoint = await listen();
+    await createAsker(bindingFor(endpoint.url, { dialect }))(asked);
+    const { headers, body } = endpoint.posted[0]!;
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      authorization: 'Bearer sk-not-to-be-shown',
+    });
+    expect(headers).not.toHaveProperty('transfer-encoding');
+    expect(body.length).toBeGreaterThan(long.length);
+  },
+);
+
+test('a long body arrives as it was written', async () => {
+  await using endpoint = await listen();
+  expect((await createAsker(bindingFor(endpoint.url))(asked)).text).toBe('ok');
+  expect(endpoint.posted.map(({ body }) => body)).toEqual([expected]);
+});
+
+test.each([307, 308] as const)('an endpoint that has moved (%i) is asked where it is', async (status) => {
+  await using endpoint = await listen(status);
+  expect((await createAsker(bindingFor(endpoint.url))(asked)).text).toBe('ok');
+  const last = endpoint.posted.at(-1)!;
+  expect(last.path).toBe('/moved/v1/chat/completions');
+  expect(last.body).toBe(expected);
+  expect(last.headers['content-length']).toBe(String(Buffer.byteLength(expected)));
+});

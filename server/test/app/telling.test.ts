@@ -1,0 +1,67 @@
+/** Owns: that what is kept of the telling from call to call is what `lower` tells, and the same messages. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Entry, EntryBody } from 'schema/projection';
+import { createTelling } from '../../src/app/actor/telling.ts';
+import { lower } from '../../src/core/conversation/lower.ts';
+
+const body: fc.Arbitrary<EntryBody> = fc.oneof(
+  fc.string().map((text): EntryBody => ({
+    kind: 'USER',
+    text,
+    author: { id: 'a', name: 'A' },
+    source: 'MESSAGE',
+  })),
+  fc.constantFrom('', 'so').map((text): EntryBody => ({
+    kind: 'ASSISTANT',
+    text,
+    reasoning: '',
+    calls: [],
+    finish: 'STOP',
+    model: 'm1',
+    alias: 'm1',
+    usage: null,
+    discarded: [],
+  })),
+);
+
+const steps = fc.array(
+  fc.record({
+    back: fc.oneof(fc.constant(0), fc.nat({ max: 5 })),
+    said: fc.array(body, { maxLength: 4 }),
+    system: fc.constantFrom('be brief', 'be brief', 'be kind'),
+  }),
+  { maxLength: 10 },
+);
+
+const entryOf = (body: EntryBody, revision: number): Entry => ({
+  ...body,
+  id: `e${revision}`,
+  revision,
+  epoch: 1,
+  generation: 1,
+  lane: null,
+  turnId: null,
+  at: '2026-01-01T00:00:00.000Z',
+});
+
+test('D-34, D-59: a model is told what the conversation says as it stands, and each standing entry as the same message', () => {
+  fc.assert(
+    fc.property(steps, (list) => {
+      const tell = createTelling();
+      let revision = 0;
+      let conversation: readonly Entry[] = [];
+      let before: { readonly system: string; readonly told: ReturnType<typeof lower> } | null = null;
+      for (const { back, said, system } of list) {
+        const standing = conversation.slice(0, Math.max(0, conversation.length - back));
+        conversation = [...standing, ...said.map((one) => entryOf(one, (revision += 1)))];
+        const told = tell(system, conversation);
+        expect(told).toEqual(lower(system, conversation));
+        const same = lower('', standing).length;
+        const from = before?.system === system ? 0 : 1;
+        if (before) for (let i = from; i < same; i += 1) expect(told[i]).toBe(before.told[i]);
+        before = { system, told };
+      }
+    }),
+  );
+});
