@@ -131,7 +131,7 @@ builder.mutationField('configureWorkstream', (t) =>
     description:
       'Changes settings of a workstream, also while a turn runs. A title given here stays: the server does not name the ' +
       'workstream any more, also when it is the title there was. A mode counts for calls that are prepared from then on: ' +
-      'what a person is asked already stays a question. A model counts from its next call on, also in the middle of a turn. Setting the mode that is set changes nothing, also not who set it. ' +
+      'what a person is asked already stays a question. A model counts from its next call on, also in the middle of a turn, and takes the place of a call that waits for a slot or to be tried again. Setting the mode that is set changes nothing, also not who set it. ' +
       'Answers when that is safe.',
     args: { input: t.arg({ type: ConfigureWorkstreamInput, required: true, description: 'What to set.' }) },
     resolve: (_root, { input }, { services, viewer }) =>

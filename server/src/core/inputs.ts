@@ -40,7 +40,7 @@ export type Command =
       readonly type: 'configure';
       readonly title: string | null;
       readonly approvalMode: ApprovalMode | null;
-      /** Counts from the next model call on. */
+      /** Counts from the next model call on; one that still waits is asked of the chosen model instead. */
       readonly model: ModelChoice | null;
     }
   /** The last word of closing: the turn was stopped, and all is durable (D-23). */

@@ -31,7 +31,7 @@ export type ModelDelta =
 
 export type ModelEvent =
   | ModelDelta
-  /** One sentence for a person about what happens before the answer: MODEL_WAITING, MODEL_FALLBACK. */
+  /** One sentence for a person about what happens before the answer: MODEL_WAITING, MODEL_ASKED, MODEL_FALLBACK. */
   | { readonly type: 'notice'; readonly code: string; readonly message: string };
 
 export interface Model {

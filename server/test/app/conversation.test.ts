@@ -216,6 +216,35 @@ describe('A workstream', () => {
     expect(projection().configuration).toMatchObject(trusting);
   });
 
+  it('asks the model that is chosen while a call waits for a slot, and lets that call go (D-36)', async () => {
+    await running();
+    const first = world.model.calls[0]!;
+    first.notice('MODEL_WAITING', 'Waiting for a slot.');
+    const choose = (alias: string) =>
+      world.services.workstreams.configure(ada, {
+        ...command(),
+        title: null,
+        approvalMode: null,
+        model: { alias, temperature: null, effort: null },
+      });
+    expect(await choose('other')).toMatchObject({ configuration: { model: 'other' } });
+    expect(first.signal.aborted).toBe(true);
+    const second = await until(() => world.model.calls[1]);
+    expect(second.request).toMatchObject({ model: { alias: 'other' }, lane: null, givenUp: [] });
+    // One that an endpoint has goes on.
+    await choose('test');
+    expect(second.signal.aborted).toBe(false);
+    // While it waits to be asked again it is not waited for.
+    second.fail({ kind: 'OVERLOADED' });
+    (await until(() => world.model.calls[2])).fail({ kind: 'OVERLOADED' });
+    await until(() => world.registry.peek(id)!.state().attempt?.phase === 'backoff');
+    await choose('other');
+    const last = await until(() => world.model.calls[3]);
+    expect(last.request).toMatchObject({ model: { alias: 'other' }, lane: null });
+    last.answer({ text: 'Here.' });
+    await until(() => projection().turn?.phase === 'COMPLETED');
+  });
+
   it('is freed at once by a stop with force, though its call does not end (D-66)', async () => {
     world.model.ignoreAborts();
     const turnId = await running();

@@ -280,6 +280,107 @@ describe('a model that is chosen', () => {
     expect(configuration).not.toHaveProperty('effort');
   });
 
+  const other = { alias: 'other', temperature: null, effort: null } as const;
+  const slot = (w: World, code: 'MODEL_WAITING' | 'MODEL_ASKED') => {
+    const { stamp, messageId } = w.modelCalls[0]!;
+    return w.tell(stamp, { type: 'modelNotice', messageId, code, message: 'About a slot.' });
+  };
+
+  it('while a failed call waits to be asked again is asked at once, from the bottom of its own ladder (broke: the old one was tried four times)', () => {
+    const w = asking();
+    w.fail({ retryAfterMs: 60_000 });
+    w.choose(other);
+    w.store();
+    expect(w.modelCalls).toMatchObject([{ model: other, lane: null, givenUp: [] }]);
+    // The wait that was for the other one brings nothing any more.
+    w.waitOver();
+    expect(w.modelCalls).toHaveLength(1);
+    w.fail({ alias: 'other' });
+    expect(waits(w)).toEqual([60_000, 1_000]);
+  });
+
+  it('while a failed call waits keeps to its place where only the temperature is another', () => {
+    const w = asking();
+    w.fail();
+    w.choose({ alias: 'test', temperature: 1, effort: null });
+    w.store();
+    expect(w.modelCalls).toEqual([]);
+    w.waitOver();
+    expect(w.modelCalls).toMatchObject([{ model: { alias: 'test', temperature: 1 }, lane: 'test' }]);
+  });
+
+  it('while a call waits for a slot takes its place as soon as that is seen to have ended (D-36)', () => {
+    const w = asking();
+    const { messageId } = w.modelCalls[0]!;
+    slot(w, 'MODEL_WAITING');
+    expect(w.choose(other).effects).toContainEqual({ type: 'abortModel', messageId });
+    w.store();
+    // Chosen back and forth: it is being ended all the same, and that is no failure.
+    w.choose({ alias: 'test', temperature: null, effort: null });
+    w.store();
+    w.endModel({ type: 'aborted' }, messageId);
+    w.store();
+    expect(w.modelCalls).toMatchObject([{ model: { alias: 'test' }, lane: null }]);
+    w.answer({ text: 'hi' });
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED' });
+  });
+
+  it('while an endpoint is asked leaves that call alone, also one that had waited', () => {
+    const w = asking();
+    slot(w, 'MODEL_WAITING');
+    slot(w, 'MODEL_ASKED');
+    expect(w.choose(other).effects.map((e) => e.type)).not.toContain('abortModel');
+    w.piece('half');
+    w.answer({ text: 'half and half' });
+    expect(last(w, 'ASSISTANT')).toMatchObject({ text: 'half and half' });
+  });
+
+  it('is asked when the call that had been under way fails, whoever else could take its place', () => {
+    const w = asking();
+    w.choose(other);
+    w.store();
+    const { items } = w.fail({ kind: 'AUTHENTICATION', message: 'The key was refused.' });
+    expect(items).toMatchObject([
+      { code: 'MODEL_CHOSEN', message: 'The key was refused. Asking "other", chosen meanwhile.' },
+    ]);
+    expect(w.modelCalls).toMatchObject([{ model: other, lane: null, givenUp: [] }]);
+    w.fail({ alias: 'other', kind: 'AUTHENTICATION', message: 'Here too.' });
+    expect(outcome(w)).toMatchObject({ message: 'Here too.' });
+  });
+
+  it('is not asked what the one before declined to answer', () => {
+    const w = asking();
+    w.choose(other);
+    w.fail({ kind: 'REFUSAL' });
+    expect(outcome(w)).toMatchObject({ reason: 'MODEL_REFUSAL' });
+  });
+
+  it('while it waits to be asked for anew, voids what the one before had begun to say (D-8)', () => {
+    const w = asking();
+    const first = w.modelCalls[0]!.messageId;
+    w.piece('half');
+    w.fail({ accepted: true, kind: 'MALFORMED' });
+    w.choose(other);
+    w.store();
+    expect(w.piece('all').items[0]).toEqual({
+      type: 'StreamReset',
+      messageId: first,
+      reason: 'Another model was chosen.',
+    });
+  });
+
+  it('while a call waits for a slot does not come after a Stop (I31)', () => {
+    const w = asking();
+    slot(w, 'MODEL_WAITING');
+    w.choose(other);
+    w.store();
+    w.stop();
+    w.endModel({ type: 'aborted' });
+    w.store();
+    expect(w.modelCalls).toEqual([]);
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED' });
+  });
+
   it('again as it is changes nothing (D-11)', () => {
     const w = asking();
     w.choose(choice);

@@ -16,6 +16,8 @@ export interface FakeCall {
   readonly signal: AbortSignal;
   text(text: string): void;
   reasoning(text: string): void;
+  /** Says something on the way to the answer. */
+  notice(code: string, message: string): void;
   /** Ends the call; what is not given is empty. */
   answer(answer?: Partial<Omit<ModelAnswer, 'type'>>): void;
   /** Ends the call with calls of these tools. */
@@ -79,6 +81,7 @@ export function createFakeModel(): FakeModel {
             onEvent({ type: 'text', text });
           },
           reasoning: (text) => onEvent({ type: 'reasoning', text }),
+          notice: (code, message) => onEvent({ type: 'notice', code, message }),
           answer: (answer = {}) =>
             resolve({
               type: 'answered',

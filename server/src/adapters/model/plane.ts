@@ -83,10 +83,14 @@ export function createPlane(deps: PlaneDeps): Model {
     const found = bindingOf(lane);
     if (!found) return unknownAlias(lane, list());
     const gate = gateOf(found);
-    const leave = await gate.enter(signal, (ahead) =>
-      onEvent({ type: 'notice', code: 'MODEL_WAITING', message: waitingFor(found, ahead) }),
-    );
+    let waited = false;
+    const leave = await gate.enter(signal, (ahead) => {
+      waited = true;
+      onEvent({ type: 'notice', code: 'MODEL_WAITING', message: waitingFor(found, ahead) });
+    });
     if (!leave) return { type: 'aborted' };
+    if (waited)
+      onEvent({ type: 'notice', code: 'MODEL_ASKED', message: `"${lane}" has a slot and is asked.` });
     try {
       // It may have been replaced while this one waited.
       const binding = bindingOf(lane) ?? found;

@@ -3,7 +3,7 @@
  * same way: a turn, a title, whatever comes.
  *
  * Invariants: it ends: at most `maxAttempts` for each model and `maxReissues` for each answer; a response that was
- * accepted is asked for anew at the same model and never handed to another; the first fault is the one reported.
+ * accepted is asked for anew at the same model and never handed to another (who chooses another begins at the bottom); the first fault is the one reported.
  */
 import { remedies, type ModelFault } from './fault.ts';
 

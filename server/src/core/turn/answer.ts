@@ -52,12 +52,14 @@ export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOu
       return answered(patch(voided, { attempt: null }), messageId, outcome);
     }
     case 'failed': {
-      const next = askAgain(draft, attempt.ladder, outcome);
+      const next = askAgain(draft, attempt, outcome);
       if ('state' in next) return next;
       const { kind, message } = next;
       return settleTurn(draft, { type: 'FAILED', reason: `MODEL_${kind}`, message, unconfirmed: [] });
     }
     case 'aborted':
+      // It only waited, and another model was chosen.
+      if (attempt.recalled) return askModel(draft);
       return settleTurn(draft, {
         type: 'FAILED',
         reason: 'MODEL_ABORTED',

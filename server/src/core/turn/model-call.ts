@@ -2,17 +2,29 @@
  * Owns: asking the model, and asking again. Each attempt is a new message id; what an earlier one showed stays until
  * the next one says something, is then voided by a StreamReset (D-8), and is kept when none does. How often, when and
  * whom is the ladder's to say (D-37).
+ *
+ * Invariant: no attempt waits on, for a slot or to ask again, for a model that is not the chosen one any more; an
+ * endpoint that is asked is not left for that.
  */
 import { choiceOf } from '../conversation/choice.ts';
-import type { ModelFault } from '../models/fault.ts';
+import { remedies, type ModelFault } from '../models/fault.ts';
 import { bottom, climb, type Ladder } from '../models/ladder.ts';
 import { mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
+import type { Attempt } from '../workstream/state.ts';
 
 /** Begins an attempt once everything accepted so far is durable. */
 export function askModel(draft: StepDraft, ladder: Ladder = bottom): StepDraft {
   const [d, messageId] = mint(draft);
   const { configuration } = d.state.projection;
-  return performAfter(patch(d, { attempt: { messageId, ladder, phase: 'calling' } }), {
+  const attempt: Attempt = {
+    messageId,
+    alias: configuration.model,
+    ladder,
+    phase: 'calling',
+    waits: false,
+    recalled: false,
+  };
+  return performAfter(patch(d, { attempt }), {
     type: 'callModel',
     stamp: stampOf(d.state),
     messageId,
@@ -26,8 +38,13 @@ export function askModel(draft: StepDraft, ladder: Ladder = bottom): StepDraft {
 }
 
 /** Asks again, now or after a wait; or the fault to report when there is no use in that. */
-export function askAgain(draft: StepDraft, ladder: Ladder, fault: ModelFault): StepDraft | ModelFault {
-  const next = climb(ladder, fault);
+export function askAgain(draft: StepDraft, attempt: Attempt, fault: ModelFault): StepDraft | ModelFault {
+  const chosen = draft.state.projection.configuration.model;
+  const remedy = remedies[fault.kind];
+  // Where it began the ladder is of no use any more; what another model is not asked for, the chosen one is not either.
+  if (chosen !== attempt.alias && (remedy === 'RETRY' || remedy === 'FALLBACK'))
+    return askModel(notice(draft, 'MODEL_CHOSEN', `${fault.message} Asking "${chosen}", chosen meanwhile.`));
+  const next = climb(attempt.ladder, fault);
   switch (next.type) {
     case 'giveUp':
       return next.fault;
@@ -35,12 +52,11 @@ export function askAgain(draft: StepDraft, ladder: Ladder, fault: ModelFault): S
       return askModel(notice(draft, 'MODEL_FALLBACK', `${fault.message} Asking another model.`), next.ladder);
     case 'wait': {
       const again = `Trying again in ${Math.ceil(next.ms / 1_000)} s (${next.attempt}).`;
-      const { messageId } = draft.state.attempt!;
       return perform(
         patch(notice(draft, 'MODEL_RETRY', `${fault.message} ${again}`), {
-          attempt: { messageId, ladder: next.ladder, phase: 'backoff' },
+          attempt: { ...attempt, ladder: next.ladder, phase: 'backoff' },
         }),
-        { type: 'backoff', stamp: stampOf(draft.state), messageId, ms: next.ms },
+        { type: 'backoff', stamp: stampOf(draft.state), messageId: attempt.messageId, ms: next.ms },
       );
     }
   }
@@ -53,11 +69,31 @@ export function backoffOver(draft: StepDraft, messageId: string): StepDraft {
   return askModel(draft, attempt.ladder);
 }
 
+/**
+ * Another model was chosen. A wait to ask the one before again is over; a call that waits for a slot is ended, and the
+ * chosen one is asked when that is seen to have ended. A call that an endpoint has goes on.
+ */
+export function chosenAnew(draft: StepDraft): StepDraft {
+  const { attempt, projection } = draft.state;
+  if (!attempt || attempt.alias === projection.configuration.model) return draft;
+  if (attempt.phase === 'backoff') return askModel(draft);
+  if (!attempt.waits) return draft;
+  return perform(patch(draft, { attempt: { ...attempt, waits: false, recalled: true } }), {
+    type: 'abortModel',
+    messageId: attempt.messageId,
+  });
+}
+
 /** What happens on the way to an answer, while it is waited for. */
 export function modelNotice(draft: StepDraft, messageId: string, code: string, message: string): StepDraft {
   const { attempt } = draft.state;
   if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;
-  return show(draft, { type: 'Notice', level: 'INFO', code, message });
+  return show(patch(draft, { attempt: { ...attempt, waits: code === 'MODEL_WAITING' } }), {
+    type: 'Notice',
+    level: 'INFO',
+    code,
+    message,
+  });
 }
 
 /** Voids what an earlier attempt showed, now that `messageId` takes its place (D-8). */
@@ -67,7 +103,7 @@ export function voidEarlier(draft: StepDraft, messageId: string): StepDraft {
   return show(patch(draft, { overlay: { ...overlay, message: null } }), {
     type: 'StreamReset',
     messageId: overlay.message.id,
-    reason: draft.state.attempt?.ladder.fault?.message ?? '',
+    reason: draft.state.attempt?.ladder.fault?.message ?? 'Another model was chosen.',
   });
 }
 

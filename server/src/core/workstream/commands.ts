@@ -7,6 +7,7 @@ import { withChoice } from '../conversation/choice.ts';
 import type { Command } from '../inputs.ts';
 import { refuse } from '../refusals.ts';
 import { admit, mint, taken, takenAs, type CommandResult, type StepDraft } from '../step-draft.ts';
+import { chosenAnew } from '../turn/model-call.ts';
 import { enqueue, hasRoom, hasRoomForText, queueCapacity } from '../turn/queue.ts';
 import { resend, retry, rewind } from '../turn/rewind.ts';
 import { startFromQueue, startTurn } from '../turn/start.ts';
@@ -173,7 +174,7 @@ function configure(
     changed.temperature === configuration.temperature &&
     changed.effort === configuration.effort;
   if (same) return taken(draft, { type: 'Accepted', configuration });
-  return taken(admit(draft, { kind: 'CONFIGURATION', configuration: changed }), {
+  return taken(chosenAnew(admit(draft, { kind: 'CONFIGURATION', configuration: changed })), {
     type: 'Accepted',
     configuration: changed,
   });

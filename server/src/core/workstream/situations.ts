@@ -109,6 +109,7 @@ export const commands = {
   decideOther: 'a decision about a question that is not open',
   resumeQueue: 'the queue is resumed',
   configure: 'another approval mode is set',
+  choose: 'another model is chosen',
   rename: 'a person names it',
   close: 'the last word of closing',
   open: 'it is opened',

@@ -23,8 +23,14 @@ import type { Ladder } from '../models/ladder.ts';
 /** The attempt at an answer that is under way: being asked, or waiting to be asked again. */
 export interface Attempt {
   readonly messageId: string;
+  /** The model that was chosen when it began. */
+  readonly alias: string;
   readonly ladder: Ladder;
   readonly phase: 'calling' | 'backoff';
+  /** It is called and waits for a slot: no endpoint was asked yet. */
+  readonly waits: boolean;
+  /** It is being ended because another model was chosen while it waited. */
+  readonly recalled: boolean;
 }
 
 /** How far a declared call has come in this process. Settled calls are in the projection only. */

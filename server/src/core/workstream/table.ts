@@ -70,6 +70,7 @@ export const behindTheDoor: Readonly<Record<CommandEvent, 'CLOSING' | 'AS_EVER'>
   decideOther: 'CLOSING',
   resumeQueue: 'CLOSING',
   configure: 'CLOSING',
+  choose: 'CLOSING',
   rename: 'CLOSING',
   close: 'AS_EVER',
   open: 'CLOSING',
@@ -109,6 +110,7 @@ const resting = (here: Situation, rewound: Situation): Commands & DoorRow => ({
   decideOther: refused('APPROVAL_GONE'),
   resumeQueue: to(here),
   configure: to(here),
+  choose: to(here),
   rename: to(here),
   open: to(here),
 });
@@ -141,6 +143,7 @@ const busy = (
   decideOther: refused('APPROVAL_GONE'),
   resumeQueue: to(here),
   configure: to(here),
+  choose: to(here),
   rename: to(here),
   open: to(here),
 });
@@ -205,6 +208,8 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
   BACKOFF: {
     ...busy('BACKOFF', 'IDLE', 'IDLE'),
     ...silent,
+    // What would be asked again is not what is wanted any more.
+    choose: to('ADMITTED'),
     named: to('BACKOFF'),
     retryDue: to('ASKING'),
     ...recovering('ADMITTED', 'ERROR'),

@@ -103,6 +103,12 @@ describe('A model', () => {
     expect(provider.requests).toHaveLength(1);
     provider.release('one');
     const texts = await Promise.all([one.outcome, two.outcome, three.outcome]);
+    // From then on it is not taken away any more when another model is chosen.
+    expect(notices(two).at(-1)).toMatchObject({
+      code: 'MODEL_ASKED',
+      message: '"a" has a slot and is asked.',
+    });
+    expect(notices(one)).toEqual([]);
     expect(texts).toMatchObject([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
     expect(infoOf('a')).toMatchObject({ inUse: 0, waiting: 0 });
   });

@@ -52,6 +52,9 @@ export type Move =
       readonly guard: 'last' | 'stale';
     }
   | { readonly do: 'configure'; readonly by: 'ann' | 'bob'; readonly mode: ApprovalMode }
+  | { readonly do: 'choose'; readonly by: 'ann' | 'bob'; readonly alias: string }
+  /** What the call that is asked says of its slot. */
+  | { readonly do: 'slot'; readonly says: 'MODEL_WAITING' | 'MODEL_ASKED' }
   | { readonly do: 'resumeQueue' | 'open' }
   /** WHOLE: as the server does it. DOOR: shut, and no last word. WORD: the last word alone. */
   | { readonly do: 'close'; readonly how: 'WHOLE' | 'DOOR' | 'WORD' }
@@ -198,6 +201,21 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
       do: fc.constant('configure' as const),
       by: who,
       mode: fc.constantFrom<ApprovalMode>('ASK', 'ASK', 'TRUST_WORKSPACE', 'TRUST_ALL'),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('choose' as const),
+      by: who,
+      alias: fc.constantFrom('test', 'other', 'third'),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('slot' as const),
+      says: fc.constantFrom('MODEL_WAITING' as const, 'MODEL_WAITING' as const, 'MODEL_ASKED' as const),
     }),
   },
   {
@@ -350,6 +368,19 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
       return goBack(w, move, by, `m${said.length};${move.tail}`);
     case 'configure':
       return w.configure(move.mode, by);
+    case 'choose':
+      return w.choose({ alias: move.alias, temperature: null, effort: null }, by);
+    case 'slot': {
+      const call = w.modelCalls[0];
+      return call
+        ? w.tell(call.stamp, {
+            type: 'modelNotice',
+            messageId: call.messageId,
+            code: move.says,
+            message: 'About a slot.',
+          })
+        : null;
+    }
     case 'stop':
       return (move.force ? w.force : w.stop)(
         move.guard === 'any'

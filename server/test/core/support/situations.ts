@@ -193,6 +193,12 @@ const commands: Readonly<Record<CommandEvent, (w: World) => Command>> = {
   decideOther: (w) => ({ ...decision(w, 'APPROVED'), cycleId: 'another' }),
   resumeQueue: () => ({ type: 'resumeQueue' }),
   configure: () => ({ type: 'configure', title: null, approvalMode: 'TRUST_ALL', model: null }),
+  choose: () => ({
+    type: 'configure',
+    title: null,
+    approvalMode: null,
+    model: { alias: 'other', temperature: null, effort: null },
+  }),
   rename: () => ({ type: 'configure', title: 'A name of its own', approvalMode: null, model: null }),
   close: () => ({ type: 'close' }),
   open: () => ({ type: 'open' }),
