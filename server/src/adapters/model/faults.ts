@@ -176,7 +176,7 @@ const kindByStatus: Readonly<Record<number, FaultKind>> = {
 };
 
 const kindOfStatus = (status: number): FaultKind =>
-  kindByStatus[status] ?? (status >= 500 ? 'OVERLOADED' : 'OTHER');
+  kindByStatus[status] ?? (status >= 500 ? 'OVERLOADED' : status < 400 ? 'NOT_FOUND' : 'OTHER');
 
 /** Words by which endpoints say that the prompt does not fit. Their `max_tokens must be …` is another matter. */
 const overflowWords = [

@@ -1,21 +1,16 @@
 /**
  * Owns: how a body gets to an endpoint, and an error body back, below the SDK.
  *
- * Invariant: what is sent is never copied, for as long as nobody redirects it.
+ * Invariants: what is sent is never copied; a conversation goes nowhere but to the address that is set.
  */
 import { isRecord, parseJson, readText } from './wire/json.ts';
-
-type Pieces = readonly Uint8Array<ArrayBuffer>[];
 
 const maxErrorBytes = 64 * 1024;
 /** Sent with the head of the request, so that an endpoint hears of it before all of a long body is taken. */
 const firstPiece = 16 * 1024;
 
-/** What a stream of this module was made of: to be sent a second time, a body must be more than a stream. */
-const piecesOf = new WeakMap<object, Pieces>();
-
 /** A post of these bytes for the SDK, which would copy them or write them anew if they were no stream. */
-export function postOf(pieces: Pieces) {
+export function postOf(pieces: readonly Uint8Array<ArrayBuffer>[]) {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       for (const piece of pieces) {
@@ -25,36 +20,36 @@ export function postOf(pieces: Pieces) {
       controller.close();
     },
   });
-  piecesOf.set(body, pieces);
   // Without a length it would come in chunks, which not every endpoint takes.
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   return { body, headers: { 'content-type': 'application/json', 'content-length': String(length) } };
 }
 
 /**
- * `fetch` that goes where it is redirected to, also with a body of `postOf`, and whose error bodies end after 64 KiB,
- * since the SDK reads them whole, and have the shape the SDK looks for, `{ error: … }`: some endpoints send the inner
- * object, or a list, and what they say would be lost.
+ * `fetch` that follows no redirect, and whose error bodies end after 64 KiB, since the SDK reads them whole, and have the
+ * shape the SDK looks for, `{ error: … }`: some endpoints send the inner object, or a list, and what they say would be
+ * lost.
  */
 export async function fetchFromModel(url: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetchOnward(url, init);
-  if (response.ok || !response.body) return response;
-  const text = await readText(response.body, maxErrorBytes);
-  const json = parseJson(text);
-  const error: unknown = Array.isArray(json) ? json[0] : json;
-  const plain = isRecord(error) ? JSON.stringify(error['error'] ? error : { error }) : text;
+  const response = await fetch(url, { ...init, redirect: 'manual' });
+  if (response.ok) return response;
   const { status, statusText, headers } = response;
-  return new Response(plain, { status, statusText, headers });
+  const moved = status >= 300 && status < 400;
+  if (moved) await response.body?.cancel();
+  const body = moved ? redirection(headers.get('location')) : await errorBody(response);
+  return body === null ? response : new Response(body, { status, statusText, headers });
 }
 
-/** A stream cannot follow a redirect: where there is one, the same is asked again with a body that can. */
-async function fetchOnward(url: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const pieces = init?.body instanceof ReadableStream ? piecesOf.get(init.body) : undefined;
-  if (!pieces) return fetch(url, init);
-  const response = await fetch(url, { ...init, redirect: 'manual' });
-  if (response.status < 300 || response.status > 399 || !response.headers.has('location')) return response;
-  await response.body?.cancel();
-  const headers = new Headers(init?.headers);
-  headers.delete('content-length');
-  return fetch(url, { ...init, headers, body: Buffer.concat(pieces) });
+async function errorBody({ body }: Response): Promise<string | null> {
+  if (!body) return null;
+  const text = await readText(body, maxErrorBytes);
+  const json = parseJson(text);
+  const error: unknown = Array.isArray(json) ? json[0] : json;
+  return isRecord(error) ? JSON.stringify(error['error'] ? error : { error }) : text;
+}
+
+/** Whose word it is to go elsewhere is not known: the person who set the address decides. */
+function redirection(location: string | null): string {
+  const to = location !== null && URL.canParse(location) ? new URL(location).origin : 'another path';
+  return JSON.stringify({ error: { message: `it redirects to ${to}, and redirects are not followed` } });
 }

@@ -1,4 +1,4 @@
-/** Owns: how a body gets to an endpoint over HTTP: whole, with its length, and also where it is redirected to. */
+/** Owns: how a body gets to an endpoint over HTTP: whole, with its length, and nowhere else. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
@@ -12,8 +12,8 @@ interface Posted {
   readonly body: string;
 }
 
-/** An endpoint that sends whoever does not come by `/moved` there, if it redirects, and answers the rest. */
-async function listen(redirect: 307 | 308 | null = null) {
+/** An endpoint that answers, or redirects. */
+async function listen(redirect: { readonly status: number; readonly location: string } | null = null) {
   const posted: Posted[] = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -21,8 +21,10 @@ async function listen(redirect: 307 | 308 | null = null) {
     request.on('end', () => {
       const path = request.url ?? '';
       posted.push({ path, headers: request.headers, body: Buffer.concat(parts).toString('utf8') });
-      if (redirect && !path.startsWith('/moved'))
-        return void response.writeHead(redirect, { location: `/moved${path}` }).end('Over there.');
+      if (redirect) {
+        const { status, location } = redirect;
+        return void response.writeHead(status, { location }).end('Over there.');
+      }
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ok);
     });
   }).listen(0, '127.0.0.1');
@@ -69,11 +71,18 @@ test('a long body arrives as it was written', async () => {
   expect(endpoint.posted.map(({ body }) => body)).toEqual([expected]);
 });
 
-test.each([307, 308] as const)('an endpoint that has moved (%i) is asked where it is', async (status) => {
-  await using endpoint = await listen(status);
-  expect((await createAsker(bindingFor(endpoint.url))(asked)).text).toBe('ok');
-  const last = endpoint.posted.at(-1)!;
-  expect(last.path).toBe('/moved/v1/chat/completions');
-  expect(last.body).toBe(expected);
-  expect(last.headers['content-length']).toBe(String(Buffer.byteLength(expected)));
-});
+test.each([302, 307, 308])(
+  'a redirect (%i) is not followed, and the fault says where it leads',
+  async (status) => {
+    await using elsewhere = await listen();
+    await using endpoint = await listen({ status, location: `${elsewhere.url}/chat/completions?key=secret` });
+    const { outcome } = await createAsker(bindingFor(endpoint.url))(asked);
+    expect(outcome).toMatchObject({ type: 'failed', kind: 'NOT_FOUND', accepted: false, status });
+    const { message } = outcome as { message: string };
+    expect(message).toContain(
+      `it redirects to ${new URL(elsewhere.url).origin}, and redirects are not followed`,
+    );
+    expect(message).not.toContain('secret');
+    expect(elsewhere.posted).toEqual([]);
+  },
+);
