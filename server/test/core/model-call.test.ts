@@ -214,6 +214,18 @@ describe('a model that fails', () => {
     });
   });
 
+  it('is not asked again when the next one fails too: each that failed is told of, once', () => {
+    const w = asking();
+    w.fail({ kind: 'AUTHENTICATION', othersLeft: true, message: 'No key.' });
+    w.fail({ kind: 'QUOTA', alias: 'second', othersLeft: true });
+    expect(w.modelCalls).toMatchObject([{ lane: null, givenUp: ['test', 'second'] }]);
+    w.fail({ kind: 'NOT_FOUND', alias: 'third' });
+    expect(outcome(w)).toMatchObject({
+      reason: 'MODEL_AUTHENTICATION',
+      message: 'No key. Its fallbacks did not answer either: "second", "third".',
+    });
+  });
+
   it.each(['REFUSAL', 'CONTENT_FILTER', 'BAD_REQUEST', 'CONTEXT_OVERFLOW'] as const)(
     'with %s is not asked again, nor is another',
     (kind) => {

@@ -92,8 +92,9 @@ export function createPlane(deps: PlaneDeps): Model {
     if (waited)
       onEvent({ type: 'notice', code: 'MODEL_ASKED', message: `"${lane}" has a slot and is asked.` });
     try {
-      // It may have been replaced while this one waited.
-      const binding = bindingOf(lane) ?? found;
+      // It may have been replaced, or taken away, while this one waited.
+      const binding = bindingOf(lane);
+      if (!binding) return unknownAlias(lane, list());
       const { temperature, effort } = request.model;
       const outcome = await callerOf(binding).call(
         {

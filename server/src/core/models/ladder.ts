@@ -2,8 +2,9 @@
  * Owns: whether, when and whom to ask again after a failed model call (D-37). Pure, so that every caller climbs the
  * same way: a turn, a title, whatever comes.
  *
- * Invariants: it ends: at most `maxAttempts` for each model and `maxReissues` for each answer; a response that was
- * accepted is asked for anew at the same model and never handed to another (who chooses another begins at the bottom); the first fault is the one reported.
+ * Invariants: it ends: at most `maxAttempts` for each model and `maxReissues` for each answer; an answer that broke off
+ * is asked for anew from its beginning, at the same model first; who chooses another model begins at the bottom; the
+ * first fault is the one reported.
  */
 import { remedies, type ModelFault } from './fault.ts';
 

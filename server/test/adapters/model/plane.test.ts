@@ -150,6 +150,20 @@ describe('A model', () => {
     expect(await one.outcome).toMatchObject({ text: 'one' });
   });
 
+  it('that is taken away while a call waits for it is not asked, and leaves its place to its fallbacks', async () => {
+    const a = await set('a', { concurrency: 1, fallbacks: ['b'] });
+    await set('b');
+    a.script([{ stream: [{ gate: 'one' }, 'one'] }]);
+    const one = ask('a');
+    const waits = ask('a');
+    await a.waitForGate('one');
+    change(all.filter((binding) => binding.alias === 'b'));
+    a.release('one');
+    expect(await one.outcome).toMatchObject({ text: 'one' });
+    expect(await waits.outcome).toMatchObject({ kind: 'NOT_FOUND', alias: 'a', othersLeft: true });
+    expect(a.requests).toHaveLength(1);
+  });
+
   it('that is not set up any more leaves its place to the fallbacks it had, and says what to do', async () => {
     await set('a', { fallbacks: ['b'] });
     const b = await set('b');
@@ -261,6 +275,15 @@ describe('An endpoint that fails five times in a row', () => {
     change([...all, { ...all[0]!, alias: 'twin' }]);
     await failTimes('a', a, 5);
     expect(infoOf('twin').health).toBe('DEGRADED');
+  });
+
+  it('is forgotten with the last alias that leads to it, and unknown when it comes back', async () => {
+    const a = await set('a');
+    await failTimes('a', a, 5);
+    const before = all;
+    change([]);
+    change(before);
+    expect(infoOf('a')).toMatchObject({ health: 'UNKNOWN', problem: null });
   });
 
   it('does not count an answer that broke off: it had been accepted', async () => {
