@@ -105,7 +105,11 @@ it('D-36 chooses another model in the middle of a turn by keyboard alone, and th
 
   await control(page).focus();
   await page.keyboard.press('Enter');
-  await sees(dialog(page).getByText('Counts from the next model call, also within the turn that runs.'));
+  await sees(
+    dialog(page).getByText(
+      'Counts from the next model call, also within the turn that runs, and for a call that only waits.',
+    ),
+  );
   await tabTo(page, dialog(page).getByRole('radio', { name: 'main' }));
   await page.keyboard.press('ArrowDown');
   expect(await dialog(page).getByRole('radio', { name: 'spare' }).isChecked()).toBe(true);

@@ -1,6 +1,7 @@
 /** Asking which models there are, as the kit reads them. */
 import { expect, it } from 'vitest';
 import { modelsQuery, type Model } from '../../src/client-kit/index.ts';
+import type { ServerModel } from '../../src/model/index.ts';
 import { createInProcess } from './support/in-process.ts';
 
 const configured: Model = {
@@ -41,10 +42,22 @@ const plain: Model = {
   price: null,
 };
 
-it('brings all there is to know of each model, in the order of the server, with null for what is not known', async () => {
-  const transport = createInProcess({ models: { list: () => [configured, plain] } });
+const server: ServerModel = {
+  version: '0.0.0',
+  node: 'node-1',
+  database: 'PostgreSQL 18',
+  workspaceRoots: [],
+  warnings: ['It runs as root.'],
+  persistence: { status: 'HEALTHY' },
+};
+
+it('brings all there is to know of each model, in the order of the server, with null for what is not known, and the warnings', async () => {
+  const transport = createInProcess({
+    models: { list: () => [configured, plain] },
+    server: { info: () => Promise.resolve(server) },
+  });
   expect(await transport.request(modelsQuery, {})).toEqual({
     ok: true,
-    data: { models: [configured, plain] },
+    data: { models: [configured, plain], server: { warnings: server.warnings } },
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Owns: which models there are and how they are doing, as last told.
+ * Owns: which models there are and how they are doing, and the warnings of the server, as last told.
  *
  * Invariants: while somebody watches and the page is visible they are asked about again every 5 s, never more often; a
  * hidden page asks nothing; what was told last stays until it is told anew, also when an answer fails.
@@ -38,6 +38,8 @@ const EVERY_MS = 5_000;
 export class Models {
   /** The default one first; null until they are known. */
   list = $state.raw<readonly Model[] | null>(null);
+  /** What an operator should know, each once. */
+  warnings = $state.raw<readonly string[]>([]);
   /** Why they could not be asked about last; null when they could. */
   failure = $state.raw<string | null>(null);
   readonly #api: Pick<Api, 'client' | 'explain'>;
@@ -108,6 +110,7 @@ export class Models {
   #take(answer: Answer<ResultOf<typeof modelsQuery>>): void {
     if (answer.ok) {
       this.list = answer.data.models;
+      this.warnings = [...new Set(answer.data.server.warnings)];
       this.failure = null;
     } else this.failure = this.#api.explain(answer.failure);
   }

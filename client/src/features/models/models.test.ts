@@ -3,12 +3,16 @@ import { expect, it, vi } from 'vitest';
 import type { Api } from '../../lib/api.svelte.ts';
 import { Models } from './models.svelte.ts';
 
-type Told = Answer<{ readonly models: readonly Model[] }>;
+type Told = Answer<{
+  readonly models: readonly Model[];
+  readonly server: { readonly warnings: readonly string[] };
+}>;
 
-const named = (...aliases: string[]): Told => ({
+const warned = (warnings: readonly string[], ...aliases: string[]): Told => ({
   ok: true,
-  data: { models: aliases.map((alias) => ({ alias }) as Model) },
+  data: { models: aliases.map((alias) => ({ alias }) as Model), server: { warnings } },
 });
+const named = (...aliases: string[]): Told => warned([], ...aliases);
 const lost: Failure = { type: 'Network', message: 'The server cannot be reached.' };
 
 /** A page whose clock, whose sight and whose server the test is. */
@@ -103,6 +107,22 @@ it('asks once for two who watch, as long as one of them does, and not at once fo
   stops[1]!();
   models.watch();
   expect(asked()).toBe(2);
+});
+
+it('brings the warnings of the server with the models, each once, and takes back one that is over (broke: they stayed as they were when the page was opened)', async () => {
+  const { models, answer, pass } = open();
+  models.watch();
+  await answer(named('main'));
+  expect(models.warnings).toEqual([]);
+  pass(5_000);
+  await answer(warned(['The file has faults.', 'It runs as root.', 'The file has faults.'], 'main'));
+  expect(models.warnings).toEqual(['The file has faults.', 'It runs as root.']);
+  pass(5_000);
+  await answer({ ok: false, failure: lost });
+  expect(models.warnings).toHaveLength(2);
+  pass(5_000);
+  await answer(named('main'));
+  expect(models.warnings).toEqual([]);
 });
 
 it('does not ask again while it waits for an answer', () => {

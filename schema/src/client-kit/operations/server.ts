@@ -15,7 +15,6 @@ export const serverQuery = graphql(`
       node
       database
       workspaceRoots
-      warnings
     }
     tools {
       name
@@ -25,12 +24,18 @@ export const serverQuery = graphql(`
   }
 `);
 
-/** The models as they are now: what of them is in use, how their endpoints answer, and which there are changes. */
+/**
+ * What changes while the server runs: the models, with what of them is in use and how they answer; and what an operator
+ * should know, which for the most part is about them.
+ */
 export const modelsQuery = graphql(
   `
     query Models {
       models {
         ...ModelFields
+      }
+      server {
+        warnings
       }
     }
   `,
