@@ -137,11 +137,15 @@ function withEntry(known: Known, entry: Entry): readonly [Known, Next] {
 /** What people do while something is waited for: it is still waited for. */
 const isAside = ({ kind }: Entry): boolean => kind === 'QUEUE' || kind === 'CONFIGURATION';
 
-const tellsWhoIsAsked = ({ code }: Notice): boolean => code === 'MODEL_FALLBACK';
+const tellsWhoIsAsked = ({ code }: Notice): boolean => code === 'MODEL_FALLBACK' || code === 'MODEL_CHOSEN';
 
+/** Who is asked by choice is asked from the beginning: nothing from before holds. */
 const noticesAfter = (notices: readonly Notice[], newest: Notice): readonly Notice[] => [
   ...notices.filter(
-    (notice) => tellsWhoIsAsked(notice) && !(tellsWhoIsAsked(newest) && notice.level === newest.level),
+    (notice) =>
+      newest.code !== 'MODEL_CHOSEN' &&
+      tellsWhoIsAsked(notice) &&
+      !(tellsWhoIsAsked(newest) && notice.level === newest.level),
   ),
   newest,
 ];

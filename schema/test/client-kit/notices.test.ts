@@ -80,6 +80,15 @@ it('D-37 says what is waited for now, and beside it who is asked instead and why
   expect(said(other, next)).toEqual(['"last" is asked in place of "main".']);
 });
 
+it('D-36 says nothing from before any more when another model is asked by choice, and goes on saying who it is', () => {
+  const fault = notice('MODEL_FALLBACK', 'The key was refused. Asking another model.', 'WARNING');
+  const chosen = notice('MODEL_CHOSEN', 'Asking "other" instead, as chosen.');
+  expect(said(fault, slot, chosen, entry(1, bodyOf('CONFIGURATION')))).toEqual([
+    'Asking "other" instead, as chosen.',
+  ]);
+  expect(said(chosen, slot)).toEqual(['Asking "other" instead, as chosen.', 'Waiting for a slot.']);
+});
+
 it('D-55 says nothing any more when another process takes over, for it waits for nothing yet', () => {
   expect(said(slot, { type: 'EpochStarted', epoch: 2, from: 0 })).toEqual([]);
 });

@@ -325,7 +325,15 @@ describe('a model that is chosen', () => {
     const w = asking();
     const { messageId } = w.modelCalls[0]!;
     slot(w, 'MODEL_WAITING');
-    expect(w.choose(other).effects).toContainEqual({ type: 'abortModel', messageId });
+    const chosen = w.choose(other);
+    expect(chosen.effects).toContainEqual({ type: 'abortModel', messageId });
+    expect(chosen.items).toContainEqual({
+      type: 'Notice',
+      level: 'INFO',
+      code: 'MODEL_CHOSEN',
+      message: 'Asking "other" instead, as chosen.',
+    });
+    expect(slot(w, 'MODEL_WAITING').items).toEqual([]);
     w.store();
     // Chosen back and forth: it is being ended all the same, and that is no failure.
     w.choose({ alias: 'test', temperature: null, effort: null });

@@ -75,10 +75,11 @@ export function backoffOver(draft: StepDraft, messageId: string): StepDraft {
  */
 export function chosenAnew(draft: StepDraft): StepDraft {
   const { attempt, projection } = draft.state;
-  if (!attempt || attempt.alias === projection.configuration.model) return draft;
-  if (attempt.phase === 'backoff') return askModel(draft);
-  if (!attempt.waits) return draft;
-  return perform(patch(draft, { attempt: { ...attempt, waits: false, recalled: true } }), {
+  const { model } = projection.configuration;
+  if (!attempt || attempt.alias === model || (attempt.phase === 'calling' && !attempt.waits)) return draft;
+  const told = notice(draft, 'MODEL_CHOSEN', `Asking "${model}" instead, as chosen.`, 'INFO');
+  if (attempt.phase === 'backoff') return askModel(told);
+  return perform(patch(told, { attempt: { ...attempt, waits: false, recalled: true } }), {
     type: 'abortModel',
     messageId: attempt.messageId,
   });
@@ -87,7 +88,7 @@ export function chosenAnew(draft: StepDraft): StepDraft {
 /** What happens on the way to an answer, while it is waited for. */
 export function modelNotice(draft: StepDraft, messageId: string, code: string, message: string): StepDraft {
   const { attempt } = draft.state;
-  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;
+  if (attempt?.messageId !== messageId || attempt.phase !== 'calling' || attempt.recalled) return draft;
   return show(patch(draft, { attempt: { ...attempt, waits: code === 'MODEL_WAITING' } }), {
     type: 'Notice',
     level: 'INFO',
@@ -107,5 +108,9 @@ export function voidEarlier(draft: StepDraft, messageId: string): StepDraft {
   });
 }
 
-const notice = (draft: StepDraft, code: string, message: string): StepDraft =>
-  show(draft, { type: 'Notice', level: 'WARNING', code, message });
+const notice = (
+  draft: StepDraft,
+  code: string,
+  message: string,
+  level: 'INFO' | 'WARNING' = 'WARNING',
+): StepDraft => show(draft, { type: 'Notice', level, code, message });
