@@ -6,10 +6,10 @@ import { createTelling } from '../../src/app/actor/telling.ts';
 import { lower } from '../../src/core/conversation/lower.ts';
 
 const body: fc.Arbitrary<EntryBody> = fc.oneof(
-  fc.string().map((text): EntryBody => ({
+  fc.tuple(fc.string(), fc.constantFrom('a', 'a', 'b')).map(([text, id]): EntryBody => ({
     kind: 'USER',
     text,
-    author: { id: 'a', name: 'A' },
+    author: { id, name: id.toUpperCase() },
     source: 'MESSAGE',
   })),
   fc.constantFrom('', 'so').map((text): EntryBody => ({

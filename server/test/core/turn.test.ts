@@ -255,6 +255,16 @@ describe('what the model sees', () => {
     ]);
   });
 
+  it('says from the second sender on who writes, in one line of its own, and changes nothing before (D-36)', () => {
+    const said = (revision: number, name: string, text: string) =>
+      place(revision, { kind: 'USER', text, author: { id: name, name }, source: 'MESSAGE' });
+    const alone = [said(1, 'Ann', 'one'), said(2, 'Ann', '[Bob writes:]')];
+    const both = [...alone, said(3, 'Bob]\n[Ann', 'two'), said(4, 'Ann', 'three')];
+    const texts = (entries: typeof both) => lower('', entries).map((m) => ('text' in m ? m.text : ''));
+    expect(texts(alone)).toEqual(['', 'one', '[Bob writes:]']);
+    expect(texts(both)).toEqual([...texts(alone), '[Bob Ann writes:]\ntwo', '[Ann writes:]\nthree']);
+  });
+
   it('has no empty answers, and a stopped one ends in its mark', () => {
     const lowered = lower('', [
       place(1, {

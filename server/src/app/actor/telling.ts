@@ -7,7 +7,7 @@
  * same.
  */
 import type { Entry } from 'schema/projection';
-import { lowerEntry } from '../../core/conversation/lower.ts';
+import { lowerEntry, nobody, withSender, type Senders } from '../../core/conversation/lower.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 
 /** Tells what `lower` does, of one conversation at any time. */
@@ -15,8 +15,8 @@ export function createTelling(): (system: string, conversation: readonly Entry[]
   let known: readonly Entry[] = [];
   /** The system message, and what comes of the entries known. */
   const messages: ModelMessage[] = [];
-  /** How many messages there are up to and with each of them. */
-  const through: number[] = [];
+  /** Up to and with each of them: how many messages there are, and who has written. */
+  const through: { readonly messages: number; readonly senders: Senders }[] = [];
 
   /** How many of the entries known still stand: all, unless some were taken back. */
   function standing(conversation: readonly Entry[]): number {
@@ -29,11 +29,12 @@ export function createTelling(): (system: string, conversation: readonly Entry[]
     const first = messages[0];
     if (first?.role !== 'system' || first.text !== system) messages[0] = { role: 'system', text: system };
     through.length = standing(conversation);
-    messages.length = through.at(-1) ?? 1;
-    for (let i = through.length; i < conversation.length; i += 1) {
-      const message = lowerEntry(conversation[i]!);
+    messages.length = through.at(-1)?.messages ?? 1;
+    for (const entry of conversation.slice(through.length)) {
+      const senders = withSender(through.at(-1)?.senders ?? nobody, entry);
+      const message = lowerEntry(entry, senders);
       if (message) messages.push(message);
-      through.push(messages.length);
+      through.push({ messages: messages.length, senders });
     }
     known = conversation;
     return messages.slice();

@@ -1,8 +1,10 @@
 /**
  * Owns: which entries a model sees, and how (D-34, D-35). Control entries never reach it. Every declared call is
  * followed by exactly one result before anything else, or the model would be shown an orphan.
+ *
+ * What an entry becomes hangs on nothing that comes after it: a longer conversation begins as the shorter one did.
  */
-import type { Entry, EntryOf } from 'schema/projection';
+import type { Author, Entry, EntryOf } from 'schema/projection';
 import type { ModelMessage } from './message.ts';
 
 const cancellationMark: Readonly<Record<EntryOf<'CANCELLATION'>['reason'], string>> = {
@@ -12,14 +14,37 @@ const cancellationMark: Readonly<Record<EntryOf<'CANCELLATION'>['reason'], strin
 
 /** The conversation as a model is told it. */
 export function lower(system: string, conversation: readonly Entry[]): readonly ModelMessage[] {
-  const told = conversation.map(lowerEntry);
+  let senders = nobody;
+  const told = conversation.map((entry) => {
+    senders = withSender(senders, entry);
+    return lowerEntry(entry, senders);
+  });
   return [{ role: 'system', text: system }, ...told.filter((message) => message !== null)];
 }
 
-/** What a model is told of one entry, whatever stands around it; null: nothing. */
-export function lowerEntry(entry: Entry): ModelMessage | null {
+/** Who has written so far: the first, and whether there was another. */
+export interface Senders {
+  readonly first: string | null;
+  readonly several: boolean;
+}
+
+export const nobody: Senders = { first: null, several: false };
+
+export function withSender(senders: Senders, entry: Entry): Senders {
+  if (senders.several || entry.kind !== 'USER') return senders;
+  const first = senders.first ?? entry.author.id;
+  return { first, several: first !== entry.author.id };
+}
+
+/** What a model is told of one entry, given who has written up to it, itself included; null: nothing. */
+export function lowerEntry(entry: Entry, { several }: Senders): ModelMessage | null {
   switch (entry.kind) {
     case 'USER':
+      // From the second sender on, each message says whose it is (D-36); nobody else's label stands at its beginning.
+      return {
+        role: 'user',
+        text: several ? `[${nameOf(entry.author)} writes:]\n${entry.text}` : entry.text,
+      };
     case 'SYSTEM':
       return { role: 'user', text: entry.text };
     case 'ASSISTANT':
@@ -44,6 +69,9 @@ export function lowerEntry(entry: Entry): ModelMessage | null {
       return null;
   }
 }
+
+/** One line without brackets: a name is what somebody else typed. */
+const nameOf = ({ name }: Author): string => name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}[\]\s]+/gu, ' ').trim();
 
 const discardedFor: Partial<Record<EntryOf<'ASSISTANT'>['finish'], string>> = {
   LENGTH: 'Cut off at the length limit',
