@@ -95,19 +95,48 @@ test('an answer that is no stream is read in the words of either dialect', async
   expectOutcome(outcome, stream!.expected);
 });
 
-test('pnpm replay reads a folder of streams through the adapter, one line a file', async () => {
-  const replay = spawn(execPath, [join(import.meta.dirname, '../../../../scripts/replay.ts'), corpus]);
+/** What `pnpm replay` prints of a path, and how it ends. */
+async function replay(path: string) {
+  const child = spawn(execPath, [join(import.meta.dirname, '../../../../scripts/replay.ts'), path]);
   let printed = '';
-  replay.stdout.on('data', (data: Buffer) => (printed += data.toString('utf8')));
-  const status = await new Promise((resolve) => replay.once('close', resolve));
-  const lines = printed.trim().split('\n');
+  child.stdout.on('data', (data: Buffer) => (printed += data.toString('utf8')));
+  child.stderr.on('data', (data: Buffer) => (printed += data.toString('utf8')));
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  return { lines: printed.trim().split('\n'), status };
+}
+
+test('pnpm replay reads a folder of streams through the adapter, one line a file, and says what a turn would', async () => {
+  const { lines, status } = await replay(corpus);
   expect(lines).toHaveLength(streams.length + 1);
   expect(lines).toContain(
-    'chat/truncation.sse: text 15, reasoning 0, calls shell, finish LENGTH, usage none',
+    'chat/truncation.sse: text 15, reasoning 0, calls shell (not run), finish LENGTH, usage none',
   );
   expect(lines.find((line) => line.startsWith('responses/error.sse'))).toMatch(
-    /fault RATE_LIMIT: Model "replay"/,
+    /fault RATE_LIMIT \(RETRY\): Model "replay"/,
   );
+  // As a turn has it under the usual settings, and without advice about settings that nobody made.
+  expect(lines.find((line) => line.startsWith('chat/cut-off.sse'))).toMatch(/fault MALFORMED \(RETRY\): /);
+  expect(lines.join()).not.toMatch(/OPENAI_|weir\.config\.json/);
   expect(lines.at(-1)).toBe(`replay: ${streams.length} files, 0 failures`);
   expect(status).toBe(0);
+});
+
+test('pnpm replay reads a single recording, too, and says of anything else what it looks for', async () => {
+  const one = await replay(join(corpus, 'chat/plain.sse'));
+  expect(one).toMatchObject({
+    status: 0,
+    lines: [expect.stringMatching(/^plain\.sse: text /), expect.anything()],
+  });
+  for (const [path, said] of [
+    [join(corpus, 'chat/plain.json'), /plain\.json is neither \*\.sse .* nor \*\.chunks\.txt/],
+    [join(corpus, '..', 'nowhere'), /^There is no .*nowhere\.$/],
+    [
+      import.meta.dirname,
+      /^There is nothing to replay in .*: it looks for files named \*\.sse or \*\.chunks\.txt/,
+    ],
+  ] as const) {
+    const other = await replay(path);
+    expect(other.status).toBe(2);
+    expect(other.lines.join()).toMatch(said);
+  }
 });
