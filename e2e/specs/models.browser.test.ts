@@ -29,8 +29,9 @@ import {
 } from '../support/page.ts';
 import { makePlace } from '../support/weir.ts';
 
-let near = await startScriptedProvider();
-let far = await startScriptedProvider();
+const listed = { near: ['big-1', 'narrow-1', 'flaky-1'], far: ['small-1'] };
+let near = await startScriptedProvider({ models: listed.near });
+let far = await startScriptedProvider({ models: listed.far });
 const place = makePlace();
 const modelFile = join(place.root, 'weir.config.json');
 
@@ -65,8 +66,8 @@ afterEach(async () => {
   } finally {
     await Promise.all([near.close(), far.close()]);
     [near, far] = await Promise.all([
-      startScriptedProvider({ port: near.port }),
-      startScriptedProvider({ port: far.port }),
+      startScriptedProvider({ port: near.port, models: listed.near }),
+      startScriptedProvider({ port: far.port, models: listed.far }),
     ]);
   }
 });

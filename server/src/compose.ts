@@ -47,8 +47,8 @@ export interface RunningServer {
   issueLink(): Promise<string>;
   /** Things an operator should know. */
   readonly warnings: readonly string[];
-  /** One more, or null, once the model endpoint that is set was asked; nobody waits for it. Never rejects. */
-  readonly laterWarning: Promise<string | null>;
+  /** More of them, once the model endpoints were asked; nobody waits for it. Never rejects. */
+  readonly laterWarnings: Promise<readonly string[]>;
   /** What serves the default model, for people. */
   readonly model: string;
   /** Stops in order, within 10 s; again does no harm. */
@@ -147,7 +147,8 @@ async function assemble(
   // Nobody looks for a local server where models are named.
   const chosen = await chooseModel({ clock }, config.model, { search: readModelFile(file) === null });
   const { discovered } = chosen;
-  const model = createModels({ clock, log, config: chosen.config, discovered, file });
+  const { checked } = chosen;
+  const model = createModels({ clock, log, config: chosen.config, discovered, checked, file });
   const processes = createProcesses({ sessionId: session.id, clock });
   const hub = withFirstWord(createHub());
   const ownRoot = join(config.dataDir, 'workspaces');
@@ -178,8 +179,6 @@ async function assemble(
   const reserving = new Set<string>();
   const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
-  const known = [...warnings];
-  void chosen.checked.then((warning) => warning !== null && known.push(warning));
   const database = await storage.describe();
   let stopping = false;
   const services = createServices({
@@ -208,7 +207,7 @@ async function assemble(
         node: nodeId,
         database,
         workspaceRoots: workspaces.roots,
-        warnings: [...known, ...[model.problem()].filter((problem) => problem !== null)],
+        warnings: [...warnings, ...model.warnings()],
         persistence: serverPersistence(registry),
       }),
   });
@@ -279,7 +278,7 @@ async function assemble(
       url: http.url,
       issueLink: async () => `${http.url}/#code=${await tokens.issueCode()}`,
       warnings,
-      laterWarning: chosen.checked,
+      laterWarnings: model.checked,
       model: describeModel(model.list(), discovered),
       lost,
       stop: () =>
@@ -300,14 +299,20 @@ async function assemble(
   };
 }
 
+/** The default one, under its alias, and how many others there are. */
 function describeModel(
-  models: readonly { readonly description: string; readonly demo: boolean; readonly isDefault: boolean }[],
+  models: ReturnType<ReturnType<typeof createModels>['list']>,
   discovered: DiscoveredEndpoint | null,
 ): string {
   const model = models.find((m) => m.isDefault);
   if (!model || model.demo)
     return 'demo, not a language model (set OPENAI_BASE_URL and WEIR_MODEL, or OPENAI_API_KEY, for a real one)';
-  return discovered ? `${model.description}, found at ${discovered.baseUrl}` : model.description;
+  const { alias, description } = model;
+  const name = description.startsWith(`${alias} at `) ? description : `${alias} (${description})`;
+  const others = models.filter((m) => !m.demo && !m.isDefault).length;
+  const more =
+    others === 0 ? '' : `, the default; ${others} more ${others === 1 ? 'model is' : 'models are'} set up`;
+  return `${name}${discovered ? `, found at ${discovered.baseUrl}` : ''}${more}`;
 }
 
 /** Without links, which tools follow before they compare; a folder that is not there is reached by no link. */

@@ -87,6 +87,5 @@ async function run(config: Parameters<typeof start>[0], warnings: readonly strin
   print('Weir is running. Open this link to sign in (it works once):');
   print(`  ${link}`);
   print('Ctrl-C stops it; everything is kept.');
-  const later = await server.laterWarning;
-  if (later !== null && !stopping) print(`Warning: ${later}`);
+  for (const later of await server.laterWarnings) if (!stopping) print(`Warning: ${later}`);
 }

@@ -5,6 +5,7 @@
  * Invariants: the start waits for an endpoint only where its answer names the model; a warning holds no credential.
  */
 import type { Clock } from '../../ports/clock.ts';
+import type { Binding } from './binding.ts';
 import { demoAlias } from './demo.ts';
 import { chooseModelOf, findLocalEndpoint, listModels, isListed } from './discover.ts';
 import type { DiscoveredEndpoint, Listing, LocalServer } from './discover.ts';
@@ -82,22 +83,56 @@ function insteadOf(wanted: string | undefined, found: DiscoveredEndpoint | null)
   return `WEIR_MODEL asks for ${shown(wanted)}, which ${found.name} at ${new URL(found.baseUrl).host} does not list, so ${shown(found.model)} is used: set WEIR_MODEL to one that it lists (${some(found.models)}), or OPENAI_BASE_URL to the endpoint that has ${shown(wanted)}.`;
 }
 
+/**
+ * Asks each endpoint of these models once, with its key, as `checked` does. What an endpoint says of itself is said once,
+ * of the first of its models, with the names of the others. Never rejects.
+ */
+export async function checkModels(
+  { clock }: { readonly clock: Clock },
+  bindings: readonly Binding[],
+): Promise<readonly { readonly of: readonly Binding[]; readonly warning: string }[]> {
+  const byEndpoint = Map.groupBy(bindings, ({ endpoint }) =>
+    JSON.stringify([endpoint.baseUrl, endpoint.authorization]),
+  );
+  const checked = [...byEndpoint.values()].map(async (group) => {
+    const [first, ...others] = group as [Binding, ...Binding[]];
+    const listing = await listModels(clock, first.endpoint, checkingMs);
+    if (listing.type === 'listed')
+      return group.flatMap((binding) => {
+        const warning = complaintOf(scopeOf(binding), binding.model, listing);
+        return warning === null ? [] : [{ of: [binding], warning }];
+      });
+    const warning = complaintOf(scopeOf(first), first.model, listing);
+    if (warning === null) return [];
+    const names = others.map(({ alias }) => shown(alias)).join(', ');
+    return [{ of: group, warning: names === '' ? warning : `${warning} The same holds for ${names}.` }];
+  });
+  return (await Promise.all(checked)).flat();
+}
+
+const scopeOf = ({ alias, model, source, endpoint: { host, secrets } }: Binding): FaultScope => ({
+  alias,
+  host,
+  model,
+  secrets,
+  source,
+});
+
 /** `model`: what calls will name; undefined when that is not known, and nothing can be said about it. */
 function complaint(endpoint: Endpoint, model: string | undefined, listing: Listing): string | null {
-  const scope: FaultScope = {
-    alias: model ?? 'default',
-    host: endpoint.host,
-    model: model ?? 'default',
-    secrets: endpoint.secrets,
-    source: 'ENVIRONMENT',
-  };
+  const name = model ?? 'default';
+  const { host, secrets } = endpoint;
+  return complaintOf({ alias: name, host, model: name, secrets, source: 'ENVIRONMENT' }, model, listing);
+}
+
+function complaintOf(scope: FaultScope, model: string | undefined, listing: Listing): string | null {
   switch (listing.type) {
     case 'listed':
       if (model === undefined || listing.models.length === 0 || isListed(listing.models, model)) return null;
       return createFault('NOT_FOUND', scope, {
         what: 'is not among the models that are listed there',
         detail: some(listing.models),
-        advice: 'set WEIR_MODEL to one that is, if calls fail',
+        advice: 'set {model} to one that is, if calls fail',
       }).message;
     case 'refused':
       return createFault('AUTHENTICATION', scope, { detail: `HTTP ${listing.status}` }).message;

@@ -10,6 +10,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Model } from '../../ports/model.ts';
 import { usualTraits, type Binding } from './binding.ts';
 import { fixedBindings, type BindingSource } from './bindings.ts';
+import { checkModels } from './choose.ts';
 import { demoAlias } from './demo.ts';
 import type { DiscoveredEndpoint } from './discover.ts';
 import { openAiModel, openAiUrl, parseEndpoint, type ModelConfig } from './endpoint.ts';
@@ -27,8 +28,13 @@ export { readModelFile } from './file/watch.ts';
 const unnamedModel = 'default';
 
 export interface Models extends Model {
-  /** One sentence while `weir.config.json` is not what serves; else null. */
-  problem(): string | null;
+  /**
+   * One sentence each: that `weir.config.json` is not what serves; and of the endpoints that were asked at start what
+   * stood against them, until its model answers or is set up anew.
+   */
+  warnings(): readonly string[];
+  /** What stood against the endpoints, when all of them were asked, in the background. Never rejects. */
+  readonly checked: Promise<readonly string[]>;
   /** Stops looking at the file. */
   stop(): void;
 }
@@ -42,6 +48,8 @@ export function createModels(deps: {
   readonly log: Log;
   readonly config: ModelConfig;
   readonly discovered?: DiscoveredEndpoint | null;
+  /** What stands against the endpoint of the configuration, as `chooseModel` finds it. */
+  readonly checked?: Promise<string | null>;
   readonly file?: Pick<ModelFileDeps, 'path' | 'env' | 'readText'>;
 }): Models {
   const { clock, log } = deps;
@@ -58,9 +66,31 @@ export function createModels(deps: {
   const learn = (): void => void windows.learn(current().all);
   learn();
   file?.onChange(learn);
+  const plane = createPlane({ clock, log, bindings: source });
+  let found: Awaited<ReturnType<typeof checkModels>> = [];
+  const note = (more: typeof found): readonly string[] => {
+    found = [...found, ...more];
+    return more.map(({ warning }) => warning);
+  };
+  const ofFile = current().all.filter((binding) => binding !== own);
+  const checks = [
+    (deps.checked ?? Promise.resolve(null)).then((warning) =>
+      note(warning === null ? [] : [{ of: own ? [own] : [], warning }]),
+    ),
+    checkModels({ clock }, ofFile).then(note),
+  ];
+  /** Nobody has seen since that it is otherwise. */
+  const stillHolds = ({ of }: (typeof found)[number]): boolean => {
+    const healthy = new Set(plane.list().flatMap((m) => (m.health === 'HEALTHY' ? [m.alias] : [])));
+    return of.some((binding) => current().all.includes(binding) && !healthy.has(binding.alias));
+  };
   return {
-    ...createPlane({ clock, log, bindings: source }),
-    problem: () => file?.problem() ?? null,
+    ...plane,
+    warnings: () => [
+      ...[file?.problem() ?? null].filter((problem) => problem !== null),
+      ...found.filter(stillHolds).map(({ warning }) => warning),
+    ],
+    checked: Promise.all(checks).then((sentences) => sentences.flat()),
     stop: () => file?.stop(),
   };
 }

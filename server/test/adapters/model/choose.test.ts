@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { chooseModel } from '../../../src/adapters/model/index.ts';
+import { checkModels } from '../../../src/adapters/model/choose.ts';
+import { chooseModel, createModels } from '../../../src/adapters/model/index.ts';
 import { createTestClock } from '../../support/clock.ts';
+import { startScriptedProvider } from '../../support/scripted-provider.ts';
+import { askedOf, bindingFor } from './harness.ts';
 
 /** A model server that answers its list like this; `asked` has what it was asked. */
 async function serve(status: number, models: readonly string[]) {
@@ -132,5 +135,74 @@ describe('with an endpoint', () => {
     await asked.promise;
     await clock.advance(10_000);
     expect(await checked).toContain('could not be reached or broke the connection (no answer in 10 s)');
+  });
+});
+
+describe('the models of the file', () => {
+  const ofFile = (baseUrl: string, alias: string, more: Parameters<typeof bindingFor>[1] = {}) =>
+    bindingFor(baseUrl, { alias, source: 'FILE', ...more });
+  const warningsOf = async (...bindings: readonly ReturnType<typeof bindingFor>[]) =>
+    (await checkModels({ clock: createTestClock() }, bindings)).map(({ warning }) => warning);
+
+  test('are looked for at their endpoints, each of which is asked once for each key', async () => {
+    const server = await serve(200, ['m1', 'm2']);
+    expect(
+      await warningsOf(
+        ofFile(server.baseUrl, 'one', { model: 'm1' }),
+        ofFile(server.baseUrl, 'two', { model: 'gone' }),
+        ofFile(server.baseUrl, 'three', { model: 'm2', apiKey: 'sk-another' }),
+      ),
+    ).toEqual([
+      `Model "two" (gone at ${server.host}) is not among the models that are listed there (m1, m2); set its "model" in weir.config.json to one that is, if calls fail.`,
+    ]);
+    expect(server.asked.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer sk-not-to-be-shown',
+      'Bearer sk-another',
+    ]);
+  });
+
+  test('of one endpoint that refuses their key or is away have one sentence, without the key', async () => {
+    const [refuses, away] = [await serve(401, []), await serve(200, [])];
+    await away.close();
+    const warnings = await warningsOf(
+      ofFile(refuses.baseUrl, 'one'),
+      ofFile(away.baseUrl, 'far'),
+      ofFile(refuses.baseUrl, 'two'),
+    );
+    expect(warnings).toEqual([
+      `Model "one" (m1 at ${refuses.host}) refused the credentials (HTTP 401); check its "key" in weir.config.json and what that key may use. The same holds for "two".`,
+      expect.stringMatching(/^Model "far" .* could not be reached .*\(ECONNREFUSED\)/),
+    ]);
+    expect(warnings.join()).not.toContain('sk-not');
+  });
+
+  test('are warned of among the others, until a call is accepted or they are set up anew', async () => {
+    const clock = createTestClock();
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const provider = await startScriptedProvider();
+    onTestFinished(() => provider.close());
+    const models = (...aliases: readonly string[]) =>
+      JSON.stringify({
+        models: Object.fromEntries(
+          aliases.map((alias) => [alias, { endpoint: provider.url, model: alias, window: 1 }]),
+        ),
+      });
+    let text = models('one', 'two');
+    const made = createModels({
+      clock,
+      log,
+      config: {},
+      file: { path: '/weir.config.json', env: {}, readText: () => text },
+    });
+    onTestFinished(() => made.stop());
+    const [one, two] = await made.checked;
+    expect(made.warnings()).toEqual([one, two]);
+    expect(one).toContain('is not among the models');
+    text = models('two');
+    await clock.advance(2_000);
+    expect(made.warnings()).toEqual([two]);
+    provider.script([{ stream: ['I am here.'] }]);
+    await made.call(askedOf('two'), new AbortController().signal, () => undefined);
+    expect(made.warnings()).toEqual([]);
   });
 });
