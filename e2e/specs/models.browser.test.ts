@@ -260,6 +260,18 @@ it('makes a workstream with a model that is told by its health and size, and wit
   expect(far.requests).toMatchObject([{ model: 'small-1', temperature: 1.5, reasoning_effort: 'high' }]);
 });
 
+it('says while the page is open that the model file has faults, once and also at the top, and takes that back', async () => {
+  const page = await world.open('/server');
+  await sees(page.getByRole('row', { name: /^main/ }));
+  const warnings = page.getByText(/has faults, so the settings from before are in use\. It is not JSON/);
+  await misses(warnings);
+  writeFileSync(modelFile, '{');
+  await expect.poll(() => warnings.count(), { timeout: patienceMs }).toBe(2);
+  await sees(page.getByRole('row', { name: /^main/ }));
+  setUp(settings.models);
+  await expect.poll(() => warnings.count(), { timeout: patienceMs }).toBe(0);
+});
+
 it('says of a workstream whose model is not set up any more that it is so, and lets another one be chosen', async () => {
   const { page } = await world.workstream('Left behind', 'narrow');
   await reads(control(page), 'Model: narrow');

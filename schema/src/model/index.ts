@@ -145,7 +145,7 @@ export interface ModelModel {
    * UNKNOWN: not asked yet.
    */
   readonly health: 'UNKNOWN' | 'HEALTHY' | 'FAILING' | 'DEGRADED';
-  /** Why its last call failed, or why its new settings are not in use. Null: nothing is wrong. */
+  /** Why its last call failed. Null: nothing is wrong. */
   readonly problem: string | null;
   /** Tokens it can read at once, as configured or as its endpoint says; null: not known. */
   readonly window: number | null;

@@ -52,7 +52,7 @@ const Model = builder.objectRef<ModelModel>('Model').implement({
     problem: t.exposeString('problem', {
       nullable: true,
       description:
-        'Why its last call failed, where that was not the fault of the request, until one is accepted; or why its new settings are not in use. Null when nothing is wrong.',
+        'Why its last call failed, where that was not the fault of the request, until one is accepted; null when nothing is wrong.',
     }),
     window: t.exposeInt('window', {
       nullable: true,

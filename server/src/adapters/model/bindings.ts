@@ -9,8 +9,6 @@ export interface Bindings {
   readonly all: readonly Binding[];
   /** Alias for workstreams that name none; null: the demo. */
   readonly default: string | null;
-  /** By alias: one sentence why its new settings are not in use. */
-  readonly problems: ReadonlyMap<string, string>;
 }
 
 export interface BindingSource {
@@ -26,7 +24,7 @@ export const fixedBindings = (
   all: readonly Binding[],
   byDefault: string | null = all[0]?.alias ?? null,
 ): BindingSource => ({
-  current: () => ({ all, default: byDefault, problems: new Map() }),
+  current: () => ({ all, default: byDefault }),
   onChange: () => undefined,
   windowOf: () => null,
 });

@@ -120,12 +120,12 @@ export function createPlane(deps: PlaneDeps): Model {
   }
 
   function list(): readonly ModelInfo[] {
-    const { default: byDefault, problems } = bindings.current();
+    const { default: byDefault } = bindings.current();
     const models = [...bound().values()].map((binding) => ({
       ...infoOf(binding),
       isDefault: binding.alias === byDefault,
       health: health.stateOf(binding),
-      problem: problems.get(binding.alias) ?? health.problemOf(binding),
+      problem: health.problemOf(binding),
       window: binding.window ?? bindings.windowOf(binding),
       inUse: gates.get(binding.alias)?.inUse() ?? 0,
       waiting: gates.get(binding.alias)?.waiting() ?? 0,

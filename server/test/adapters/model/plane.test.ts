@@ -22,7 +22,7 @@ beforeEach(() => {
   clock = createTestClock();
   all = [];
   source = {
-    current: () => ({ all, default: all[0]?.alias ?? null, problems: new Map() }),
+    current: () => ({ all, default: all[0]?.alias ?? null }),
     onChange: (callback) => void (changed = callback),
     windowOf: () => null,
   };

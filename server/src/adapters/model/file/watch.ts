@@ -65,12 +65,7 @@ export function watchModelFile(deps: ModelFileDeps): WatchedModels {
   function assemble(): Bindings {
     const own = served?.bindings ?? [];
     const all = [...own, ...others.filter(({ alias }) => !own.some((mine) => mine.alias === alias))];
-    const said = sentence();
-    return {
-      all,
-      default: served?.default ?? all[0]?.alias ?? null,
-      problems: new Map(said === null ? [] : own.map(({ alias }) => [alias, said])),
-    };
+    return { all, default: served?.default ?? all[0]?.alias ?? null };
   }
 
   function sentence(): string | null {
