@@ -22,8 +22,8 @@ export async function giveUpFolder(
   { id, folder }: { readonly id: string; readonly folder: string },
 ): Promise<string | null> {
   const own = await workspaces.own(id);
-  const path = folder === '' ? own : folder;
-  if (path === null) return null;
-  const used = await catalog.worksIn(path).catch(whenAway(true));
-  return used ? own : workspaces.abandon(path);
+  // What was never published was never shared: nobody has to be asked.
+  if (folder === '') return own === null ? null : workspaces.abandon(own);
+  const used = await catalog.worksIn(folder).catch(whenAway(true));
+  return used ? own : workspaces.abandon(folder);
 }
