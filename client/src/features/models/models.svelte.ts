@@ -110,7 +110,7 @@ export class Models {
   #take(answer: Answer<ResultOf<typeof modelsQuery>>): void {
     if (answer.ok) {
       this.list = answer.data.models;
-      this.warnings = [...new Set(answer.data.server.warnings)];
+      this.warnings = answer.data.server.warnings.filter((said, i, all) => all.indexOf(said) === i);
       this.failure = null;
     } else this.failure = this.#api.explain(answer.failure);
   }
