@@ -2,7 +2,7 @@
 import type { Effort } from 'schema/projection';
 
 /** Weakest first. */
-export const efforts: readonly Effort[] = ['NONE', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'XHIGH'];
+const efforts: readonly Effort[] = ['NONE', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'XHIGH'];
 
 /** The weakest that `known` has and that is not below `wanted`, else its strongest; null: nothing is said. */
 export function effortFor(wanted: Effort | null, known: readonly Effort[]): Effort | null {
