@@ -1,14 +1,17 @@
 /**
  * Owns: what becomes of messages that were taken from the field when answers are lost, the page is reloaded, or the
- * browser has no room to keep them. Does not own: a server that dies (`restart.browser.test.ts`).
+ * browser has no room to keep them; and of what was typed and not sent when another token signs in.
+ * Does not own: a server that dies (`restart.browser.test.ts`).
  */
-import type { Route } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { createBrowserWorld, patienceMs } from '../support/browser.ts';
 import {
   answers,
   asks,
+  button,
   carries,
+  exchange,
   inState,
   message,
   messages,
@@ -89,6 +92,81 @@ it('says what the browser has no room to keep, asks before the page is left, and
   await misses(notKept);
   await Promise.all([page.waitForEvent('close'), page.close({ runBeforeUnload: true })]);
 });
+
+it('shows and sends what somebody typed under the token it was typed under alone (D-12; broke: the next person in the tab sent it as theirs with one key)', async () => {
+  world.provider.script([{ stream: ['Yes.'] }]);
+  const { id, page: bert } = await world.workstream('A shared browser');
+  const anna = await world.person('Anna', `/w/${id}`);
+  await exchange(anna, 'Hello?', 'Yes.');
+  await drafts(anna);
+
+  const ofAnna = await signedInAs(anna, await tokenOf(bert));
+  await sees(messages(anna).getByText('Hello?'));
+  expect(await anew(anna).count()).toBe(0);
+  expect(await message(anna).inputValue()).toBe('');
+  await message(anna).fill('Of Bert');
+
+  await signedInAs(anna, ofAnna);
+  await sees(anew(anna));
+  expect(await anew(anna).inputValue()).toBe('Said anew by Anna');
+  expect(await message(anna).inputValue()).toBe('Next of Anna');
+});
+
+it('says at the sign-out that what is unsent goes with it, and leaves none of it in the tab', async () => {
+  world.provider.script([{ stream: ['Yes.'] }]);
+  const { id, page: bert } = await world.workstream('A browser that is left');
+  const anna = await world.person('Anna', `/w/${id}`);
+  await exchange(anna, 'Hello?', 'Yes.');
+  const warning = anna.getByRole('dialog').getByText('has not reached the server');
+  await button(anna, 'Sign out').click();
+  await sees(button(anna, 'Sign out now'));
+  expect(await warning.count()).toBe(0);
+  await button(anna, 'Stay').click();
+
+  await drafts(anna);
+  await button(anna, 'Sign out').click();
+  await sees(warning);
+  await button(anna, 'Sign out now').click();
+  const entry = anna.getByRole('textbox');
+  await sees(entry);
+  expect(await anna.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toMatch(/Anna/);
+  await entry.fill(await tokenOf(bert));
+  await entry.press('Enter');
+  await sees(anna.getByRole('link', { name: 'Tokens' }));
+  await anna.goto(bert.url());
+  await sees(messages(anna).getByText('Hello?'));
+  expect(await anew(anna).count()).toBe(0);
+  expect(await message(anna).inputValue()).toBe('');
+});
+
+const anew = (page: Page): Locator => page.getByRole('textbox', { name: 'The message anew' });
+
+/** Types in the place of the only message and into the field, and sends neither; loads the page again. */
+async function drafts(page: Page): Promise<void> {
+  await messages(page).hover();
+  await button(page, 'Edit and send again').click();
+  await anew(page).fill('Said anew by Anna');
+  await message(page).fill('Next of Anna');
+  await page.reload();
+  await sees(anew(page));
+  expect(await anew(page).inputValue()).toBe('Said anew by Anna');
+  expect(await message(page).inputValue()).toBe('Next of Anna');
+}
+
+const tokenOf = (page: Page): Promise<string> =>
+  page.evaluate(() => localStorage.getItem('weir.token') ?? '');
+
+/** Signs in with another token in another tab of the browser, which all its tabs follow; the token until then. */
+async function signedInAs(page: Page, token: string): Promise<string> {
+  const before = await tokenOf(page);
+  const other = await page.context().newPage();
+  await other.goto(new URL('/', page.url()).href);
+  await other.evaluate((token) => {
+    localStorage.setItem('weir.token', token);
+  }, token);
+  await other.close();
+  return before;
+}
 
 const keyOf = (route: Route): unknown =>
   (route.request().postDataJSON() as { readonly variables: { readonly input: { readonly key: unknown } } })

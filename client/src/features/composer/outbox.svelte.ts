@@ -3,15 +3,15 @@
  * looks at meanwhile. Does not own: how what is unsent is written down (`outgoing.ts`), repeating (`client-kit`).
  *
  * Invariants: one message of a workstream is under way at a time; what is not acknowledged is kept over a reload and
- * goes on under its key (D-60), but only under the token it was written under (D-12), which is known without asking the
- * server; what the browser has no room to keep is sent all the same, and said not to be kept; what did not get there is
- * back in the field, with all that waited behind it, so that nothing overtakes it.
+ * goes on under its key (D-60), and only under the token it was written under (D-12, `lib/kept.ts`); what the browser
+ * has no room to keep is sent all the same, and said not to be kept; what did not get there is back in the field, with
+ * all that waited behind it, so that nothing overtakes it.
  */
 import { newKey, sendMessage, type Intent, type Progress } from 'schema/client-kit';
 import { getContext, setContext } from 'svelte';
 import { problemOf, type Problem } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
-import type { Store } from '../../lib/kept.ts';
+import type { Kept } from '../../lib/kept.ts';
 import {
   broughtBack,
   keep,
@@ -26,10 +26,8 @@ import {
 } from './outgoing.ts';
 
 export interface OutboxDeps {
-  readonly storage: Store;
+  readonly kept: Kept;
   intend(message: Message): Intent<unknown>;
-  /** Fingerprint of the token that messages are sent with. */
-  readonly author: string;
   signedOut(reason: string): void;
 }
 
@@ -45,13 +43,12 @@ export class Outbox {
   #busy = false;
   #stopped = false;
 
-  /** Goes on at once with what a former load of the page left under way, if it was written under this token. */
+  /** Goes on at once with what a former load of the page left under way. */
   constructor(deps: OutboxDeps, workstreamId: string) {
     this.#deps = deps;
     this.#id = workstreamId;
-    this.#outgoing = read(deps.storage, workstreamId);
-    if (this.sending.every((message) => message.author === deps.author)) void this.#work();
-    else this.#bringBack(this.sending, writtenUnderAnotherToken);
+    this.#outgoing = read(deps.kept, workstreamId);
+    void this.#work();
   }
 
   // Getters, since a derived value would end with the component that asked for this outbox first.
@@ -90,7 +87,7 @@ export class Outbox {
   send(steers: string | null = null): void {
     if (this.unable !== null) return;
     this.#refused = null;
-    this.#become(taken(this.#outgoing, newKey, this.#deps.author, steers));
+    this.#become(taken(this.#outgoing, newKey, steers));
     void this.#work();
   }
 
@@ -135,36 +132,25 @@ export class Outbox {
 
   #become(outgoing: Outgoing): void {
     this.#outgoing = outgoing;
-    if (!this.#stopped) this.kept = keep(this.#deps.storage, this.#id, outgoing);
+    if (!this.#stopped) this.kept = keep(this.#deps.kept, this.#id, outgoing);
   }
 }
 
 const anew = (message: Message): Message => ({ ...undecided(message), key: newKey() });
 
 /** Never sent under its key, so it can still go out in another way: the turn it should have steered may be over. */
-const undecided = ({ key, text, author }: Message): Message => ({ key, text, author });
-
-/** Its key stays: it means nothing to the other token, and still the same to the first one. */
-const writtenUnderAnotherToken: Problem = {
-  message:
-    'You signed in with another token before the server had acknowledged this. Look whether it is in the conversation before you send it.',
-  field: null,
-  unsettled: false,
-  code: null,
-};
+const undecided = ({ key, text }: Message): Message => ({ key, text });
 
 /** The outboxes of one session, one for each workstream. */
 export class Outboxes {
   readonly #api: Api;
-  readonly #storage: Storage;
-  readonly #author: string;
+  readonly #kept: Kept;
   readonly #of: Record<string, Outbox> = {};
 
-  /** `author`: fingerprint of the token that `api` sends with. */
-  constructor(api: Api, storage: Storage, author: string) {
+  /** `kept`: under the token that `api` sends with. */
+  constructor(api: Api, kept: Kept) {
     this.#api = api;
-    this.#storage = storage;
-    this.#author = author;
+    this.#kept = kept;
   }
 
   of(workstreamId: string): Outbox {
@@ -173,7 +159,7 @@ export class Outboxes {
 
   /** Goes on with what was under way in all workstreams when the page was left. */
   resume(): void {
-    for (const id of keptIn(this.#storage)) this.of(id);
+    for (const id of keptIn(this.#kept)) this.of(id);
   }
 
   /** False while something would be lost with the page. */
@@ -188,7 +174,7 @@ export class Outboxes {
   #open(workstreamId: string): Outbox {
     return new Outbox(
       {
-        storage: this.#storage,
+        kept: this.#kept,
         intend: ({ key, text, steers = null }) =>
           this.#api.client.intend(
             sendMessage,
@@ -198,7 +184,6 @@ export class Outboxes {
               : { workstreamId, text, delivery: 'STEER', turnId: steers },
             key,
           ),
-        author: this.#author,
         signedOut: (reason) => {
           this.#api.signedOut(reason);
         },

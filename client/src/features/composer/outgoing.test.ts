@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { Kept } from '../../lib/kept.ts';
+import { memoryTab } from '../../lib/memory-tab.ts';
 import {
   broughtBack,
   keep,
@@ -11,28 +13,14 @@ import {
   type Message,
 } from './outgoing.ts';
 
-function storage() {
-  const kept = new Map<string, string>();
-  return {
-    kept,
-    get length() {
-      return kept.size;
-    },
-    key: (i: number) => [...kept.keys()][i] ?? null,
-    getItem: (key: string) => kept.get(key) ?? null,
-    setItem: (key: string, value: string) => void kept.set(key, value),
-    removeItem: (key: string) => void kept.delete(key),
-  };
-}
-
-const a: Message = { key: 'a', text: 'one', author: 'me' };
-const b: Message = { key: 'b', text: 'two\n\nhalves', author: 'me' };
+const a: Message = { key: 'a', text: 'one' };
+const b: Message = { key: 'b', text: 'two\n\nhalves' };
 
 it('keeps what is unsent of each workstream, and nothing once all is sent', () => {
-  const store = storage();
+  const store = new Kept(memoryTab(), 'me');
   keep(store, '1', { ...nothing, text: 'draft' });
   keep(store, '2', { text: '', sending: [a], returned: [] });
-  store.setItem('weir.else', '{}');
+  store.keep('else', {});
   expect(read(store, '1').text).toBe('draft');
   expect(read(store, '2').sending).toEqual([a]);
   expect(read(store, '3')).toEqual(nothing);
@@ -47,35 +35,24 @@ it.each([
   'null',
   '{}',
   '{"text":"x","sending":[{}],"returned":[]}',
-  '{"text":"x","sending":[{"key":"k","text":"t","author":null}],"returned":[]}',
+  '{"text":"x","sending":[{"key":"k","text":null}],"returned":[]}',
   '[]',
 ])('takes nothing from what it did not write: %j', (kept) => {
-  const store = storage();
-  store.setItem('weir.composer.1', kept);
+  const held = new Map<string, string>();
+  const store = new Kept(memoryTab(held), 'me');
+  keep(store, '1', { ...nothing, text: 'x' });
+  for (const key of held.keys()) held.set(key, kept);
   expect(read(store, '1')).toEqual(nothing);
-});
-
-it('says when the storage is full, and leaves there what it held', () => {
-  const store = storage();
-  expect(keep(store, '1', { ...nothing, text: 'one' })).toBe(true);
-  const full = {
-    ...store,
-    setItem: () => {
-      throw new DOMException('full', 'QuotaExceededError');
-    },
-  };
-  expect(keep(full, '1', { ...nothing, text: 'one two' })).toBe(false);
-  expect(read(store, '1').text).toBe('one');
 });
 
 it('puts what comes back in front of what was typed meanwhile, and tells the messages apart again (D-60)', () => {
   const back = broughtBack({ ...nothing, text: 'three' }, [a, b]);
   expect(back.text).toBe('one\n\ntwo\n\nhalves\n\nthree');
   expect(split(back.text, back.returned)).toEqual({ same: [a, b], rest: 'three' });
-  expect(taken(back, () => 'new', 'me').sending).toEqual([
+  expect(taken(back, () => 'new').sending).toEqual([
     { ...a, steers: null },
     { ...b, steers: null },
-    { key: 'new', text: 'three', author: 'me', steers: null },
+    { key: 'new', text: 'three', steers: null },
   ]);
 });
 
@@ -83,7 +60,7 @@ it('leaves what may have been sent to go out as it was, and lets the way of the 
   const sent: Message = { ...a, steers: 't1' };
   const waits: Message = { ...a, key: 'w', text: 'wait', steers: null };
   const back = broughtBack({ ...nothing, text: 'three' }, [sent, waits, b]);
-  expect(taken(back, () => 'new', 'me', 't2').sending.map(({ key, steers }) => [key, steers])).toEqual([
+  expect(taken(back, () => 'new', 't2').sending.map(({ key, steers }) => [key, steers])).toEqual([
     ['a', 't1'],
     ['w', null],
     ['b', 't2'],

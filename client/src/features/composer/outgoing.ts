@@ -7,14 +7,12 @@
  * which they were written; two messages become one only in the hands of a person.
  */
 import { isBlank } from 'schema/projection';
-import { isRecord, keep as keepIn, readKept, type Store } from '../../lib/kept.ts';
+import { isRecord, type Kept } from '../../lib/kept.ts';
 
 /** A message as it is sent: the same text under the same key each time. */
 export interface Message {
   readonly key: string;
   readonly text: string;
-  /** Fingerprint of the token it was written under. */
-  readonly author: string;
   /**
    * The turn it is said to while that runs (STEER); null: it waits until no turn runs. Absent in what came back and was
    * never sent under this key: whoever sends it again chooses.
@@ -56,12 +54,11 @@ export function split(
 export function taken(
   { text, sending, returned }: Outgoing,
   newKey: () => string,
-  author: string,
   steers: string | null = null,
 ): Outgoing {
   const { same, rest } = split(text, returned);
-  const again = same.map((message) => ({ steers, ...message, author }));
-  const written = rest === '' ? [] : [{ key: newKey(), text: rest, author, steers }];
+  const again = same.map((message) => ({ steers, ...message }));
+  const written = rest === '' ? [] : [{ key: newKey(), text: rest, steers }];
   return { text: '', sending: [...sending, ...again, ...written], returned: [] };
 }
 
@@ -75,22 +72,20 @@ export function broughtBack({ text }: Outgoing, messages: readonly Message[]): O
   };
 }
 
-const keyOf = (workstreamId: string): string => `weir.composer.${workstreamId}`;
+const PREFIX = 'composer.';
 
 /** The workstreams of which something is kept. */
-export const keptIn = (storage: Pick<Storage, 'key' | 'length'>): readonly string[] =>
-  Array.from({ length: storage.length }, (_, i) => storage.key(i) ?? '').flatMap((key) =>
-    key.startsWith(keyOf('')) ? [key.slice(keyOf('').length)] : [],
-  );
+export const keptIn = ({ names }: Kept): readonly string[] =>
+  names.flatMap((name) => (name.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : []));
 
-export const read = (storage: Pick<Store, 'getItem'>, workstreamId: string): Outgoing =>
-  readKept(storage, keyOf(workstreamId), isOutgoing) ?? nothing;
+export const read = (kept: Kept, workstreamId: string): Outgoing =>
+  kept.read(PREFIX + workstreamId, isOutgoing) ?? nothing;
 
 /** False when the storage has no room for it. */
-export function keep(storage: Omit<Store, 'getItem'>, workstreamId: string, outgoing: Outgoing): boolean {
+export function keep(kept: Kept, workstreamId: string, outgoing: Outgoing): boolean {
   const { text, sending, returned } = outgoing;
   const isEmpty = text === '' && sending.length === 0 && returned.length === 0;
-  return keepIn(storage, keyOf(workstreamId), isEmpty ? null : outgoing);
+  return kept.keep(PREFIX + workstreamId, isEmpty ? null : outgoing);
 }
 
 const isMessages = (value: unknown): boolean =>
@@ -100,7 +95,6 @@ const isMessages = (value: unknown): boolean =>
       isRecord(message) &&
       typeof message['key'] === 'string' &&
       typeof message['text'] === 'string' &&
-      typeof message['author'] === 'string' &&
       ((message['steers'] ?? null) === null || typeof message['steers'] === 'string'),
   );
 

@@ -9,7 +9,7 @@ import { editQueuedMessage, sendMessage, withdrawQueuedMessage } from 'schema/cl
 import type { QueuedMessage } from 'schema/projection';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
-import { isRecord, keep, readKept, type Store } from '../../lib/kept.ts';
+import { isRecord, type Kept } from '../../lib/kept.ts';
 
 export interface Edit {
   readonly messageId: string;
@@ -22,11 +22,11 @@ export class Waiting {
   readonly saving: Action<Edit, unknown>;
   readonly withdrawing: Action<{ readonly messageId: string }, unknown>;
   readonly undoing: Action<{ readonly text: string }, unknown>;
-  readonly #storage: Store;
-  readonly #key: string;
+  readonly #kept: Kept;
+  readonly #name: string;
   #edit = $state.raw<Edit | null>(null);
 
-  constructor(api: Api, workstreamId: string, storage: Store) {
+  constructor(api: Api, workstreamId: string, kept: Kept) {
     const { client } = api;
     this.saving = new Action((edit) => client.intend(editQueuedMessage, { workstreamId, ...edit }), api);
     this.withdrawing = new Action(
@@ -34,9 +34,9 @@ export class Waiting {
       api,
     );
     this.undoing = new Action(({ text }) => client.intend(sendMessage, { workstreamId, text }), api);
-    this.#storage = storage;
-    this.#key = `weir.edit.${workstreamId}`;
-    this.#edit = readKept(storage, this.#key, isEdit);
+    this.#kept = kept;
+    this.#name = `edit.${workstreamId}`;
+    this.#edit = kept.read(this.#name, isEdit);
   }
 
   /** The one edit in hand. */
@@ -68,7 +68,7 @@ export class Waiting {
 
   #become(edit: Edit | null): void {
     this.#edit = edit;
-    keep(this.#storage, this.#key, edit);
+    this.#kept.keep(this.#name, edit);
   }
 }
 

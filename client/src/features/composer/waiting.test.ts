@@ -2,6 +2,8 @@ import type { Intent, Outcome } from 'schema/client-kit';
 import type { QueuedMessage } from 'schema/projection';
 import { expect, it } from 'vitest';
 import type { Api } from '../../lib/api.svelte.ts';
+import { Kept } from '../../lib/kept.ts';
+import { memoryTab } from '../../lib/memory-tab.ts';
 import { Waiting } from './waiting.svelte.ts';
 
 const message: QueuedMessage = {
@@ -15,14 +17,10 @@ const message: QueuedMessage = {
 };
 
 /** A server that answers each command so, and a tab whose storage outlives its pages. */
-function world(outcome: Outcome<unknown>, kept = new Map<string, string>()) {
+function world(outcome: Outcome<unknown>, kept = new Map<string, string>(), author = 'aa') {
   const intend = (): Intent<unknown> => ({ key: 'k', run: () => Promise.resolve(outcome) });
   const api = { client: { intend }, signedOut: () => undefined } as unknown as Api;
-  const waiting = new Waiting(api, 'w1', {
-    getItem: (key) => kept.get(key) ?? null,
-    setItem: (key, value) => void kept.set(key, value),
-    removeItem: (key) => void kept.delete(key),
-  });
+  const waiting = new Waiting(api, 'w1', new Kept(memoryTab(kept), author));
   return { waiting, kept };
 }
 
@@ -52,6 +50,17 @@ it('keeps what was written when the message went out first, also over a reload (
   expect(world(refused, kept).waiting.edit).toEqual({ messageId: 'm1', text: 'as it should be' });
 });
 
+it('has no edit in hand that was written under another token (D-12)', () => {
+  const { waiting, kept } = world(refused);
+  waiting.begin(message);
+  expect(world(refused, kept, 'bb').waiting.edit).toBeNull();
+  expect(world(refused, kept).waiting.edit).toEqual({ messageId: 'm1', text: 'as it was' });
+});
+
 it.each(['{', 'null', '{"messageId":"m1"}', '[]'])('takes %s in the storage for no edit', (stored) => {
-  expect(world(refused, new Map([['weir.edit.w1', stored]])).waiting.edit).toBeNull();
+  const { waiting, kept } = world(refused);
+  waiting.begin(message);
+  expect(world(refused, kept).waiting.edit).not.toBeNull();
+  for (const key of kept.keys()) kept.set(key, stored);
+  expect(world(refused, kept).waiting.edit).toBeNull();
 });

@@ -9,7 +9,7 @@ import { resendMessage, retryTurn, rewindWorkstream } from 'schema/client-kit';
 import { isBlank, isSuperseded } from 'schema/projection';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
-import { isRecord, keep, readKept, type Store } from '../../lib/kept.ts';
+import { isRecord, type Kept } from '../../lib/kept.ts';
 import type { Workstream } from '../workstream/workstream.svelte.ts';
 import { cannotGoBack, endOf, hasResults, lastSaid, talkSince } from './back.ts';
 import type { UserBlock } from './blocks.ts';
@@ -44,22 +44,22 @@ export class GoingBack {
   readonly #api: Api;
   readonly #workstream: Workstream;
   readonly #around: Around;
-  readonly #storage: Store;
-  readonly #key: string;
+  readonly #kept: Kept;
+  readonly #name: string;
   #edit = $state.raw<Edit | null>(null);
   /** From the sending until its answer is dealt with: what the feed brings meanwhile is our own doing. */
   #sending = false;
   #noticedAt = 0;
 
-  constructor(api: Api, workstream: Workstream, around: Around, storage: Store = sessionStorage) {
+  constructor(api: Api, workstream: Workstream, around: Around, kept: Kept) {
     const { client } = api;
     const workstreamId = workstream.id;
     this.#api = api;
     this.#workstream = workstream;
     this.#around = around;
-    this.#storage = storage;
-    this.#key = `weir.anew.${workstreamId}`;
-    this.#edit = readKept(storage, this.#key, isEdit);
+    this.#kept = kept;
+    this.#name = `anew.${workstreamId}`;
+    this.#edit = kept.read(this.#name, isEdit);
     this.resending = new Action((input) => client.intend(resendMessage, { workstreamId, ...input }), api);
     this.rewinding = new Action((input) => client.intend(rewindWorkstream, { workstreamId, ...input }), api);
     this.retrying = new Action((input) => client.intend(retryTurn, { workstreamId, ...input }), api);
@@ -200,7 +200,7 @@ export class GoingBack {
   }
   #become(edit: Edit | null): void {
     this.#edit = edit;
-    keep(this.#storage, this.#key, edit);
+    this.#kept.keep(this.#name, edit);
   }
 }
 

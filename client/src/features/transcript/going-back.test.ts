@@ -2,6 +2,8 @@ import type { Outcome } from 'schema/client-kit';
 import type { Entry, Span } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import type { Api } from '../../lib/api.svelte.ts';
+import { Kept } from '../../lib/kept.ts';
+import { memoryTab } from '../../lib/memory-tab.ts';
 import type { Workstream } from '../workstream/workstream.svelte.ts';
 import type { UserBlock } from './blocks.ts';
 import { GoingBack } from './going-back.svelte.ts';
@@ -20,7 +22,7 @@ const message: UserBlock = {
 };
 
 /** A page of this tab; the test says what the server answers and what the feed brings. */
-function open(kept = new Map<string, string>()) {
+function open(kept = new Map<string, string>(), author = 'aa') {
   const brought: string[] = [];
   let answer: (outcome: Outcome<unknown>) => void = () => undefined;
   const run = () => new Promise<Outcome<unknown>>((resolve) => (answer = resolve));
@@ -40,11 +42,7 @@ function open(kept = new Map<string, string>()) {
       bringBack: (text) => void brought.push(text),
       started: () => undefined,
     },
-    {
-      getItem: (key) => kept.get(key) ?? null,
-      setItem: (key, value) => void kept.set(key, value),
-      removeItem: (key) => void kept.delete(key),
-    },
+    new Kept(memoryTab(kept), author),
   );
   const feed = (superseded: readonly Span[], ...said: readonly (readonly [number, string])[]) => {
     workstream['entries'] = said.map(
@@ -142,10 +140,19 @@ it('keeps what was written over a reload, and what became of its message meanwhi
   expect(kept.size).toBe(0);
 });
 
+it('opens no editor with what was written under another token (D-12)', () => {
+  const { kept } = edit('new');
+  expect(open(kept, 'bb').back.editing).toBeNull();
+  expect(open(kept).back.draft).toBe('new');
+});
+
 it.each(['{', 'null', '{"draft":"x"}', '{"draft":"x","message":{"id":"e3"}}'])(
   'takes %s in the storage for no edit',
   (stored) => {
-    expect(open(new Map([['weir.anew.w', stored]])).back.editing).toBeNull();
+    const { kept } = edit('new');
+    expect(open(kept).back.editing).not.toBeNull();
+    for (const key of kept.keys()) kept.set(key, stored);
+    expect(open(kept).back.editing).toBeNull();
   },
 );
 
