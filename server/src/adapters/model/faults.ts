@@ -8,7 +8,8 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
 import type { Fault } from './asked.ts';
-import { isRecord, textOf, type Json } from './wire/json.ts';
+import { createHider } from './hide.ts';
+import { isRecord, maxCount, textOf, type Json } from './wire/json.ts';
 
 export type { FaultKind } from '../../ports/model.ts';
 
@@ -132,7 +133,8 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
     ...(wait !== null && { advice: `try again ${wait}, or choose another model` }),
     ...more,
   };
-  const detail = clean(more.detail ?? '', scope.secrets);
+  const hide = createHider(scope.secrets);
+  const detail = clean(more.detail ?? '', hide);
   const { endpoint, key, model } = places[scope.source];
   const where = advice.replace('{endpoint}', endpoint).replace('{key}', key).replace('{model}', model);
   const message = `${nameOf(scope)} ${what}${detail && ` (${detail})`}; ${where}.`;
@@ -142,7 +144,8 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
     alias: scope.alias,
     accepted: false,
     ...(more.status == null ? {} : { status: more.status }),
-    message: hide(message, scope.secrets),
+    // Alias, model and host are shown as well.
+    message: hide(message),
     retryAfterMs,
   };
 }
@@ -178,13 +181,18 @@ const kindByStatus: Readonly<Record<number, FaultKind>> = {
 const kindOfStatus = (status: number): FaultKind =>
   kindByStatus[status] ?? (status >= 500 ? 'OVERLOADED' : status < 400 ? 'NOT_FOUND' : 'OTHER');
 
+/** Of what an endpoint says, what is looked at, UTF-16 units: nobody writes a longer sentence for a person. */
+const maxSaid = 4_096;
+/** Of a code or a type, the same. */
+const maxWord = 200;
+
 /** Words by which endpoints say that the prompt does not fit. Their `max_tokens must be …` is another matter. */
 const overflowWords = [
   /context_length_exceeded|exceed_context_size/i,
   /maximum context length/i,
   /exceeds? (the )?(available |model'?s? )?context (size|length|window|limit)/i,
   /prompt is too long/i,
-  /input token count .*exceeds the maximum/i,
+  /input token count [^\n]{0,100}exceeds the maximum/i,
   /input (is )?too long/i,
   /reduce the length of the (messages|input|prompt)/i,
   /exceeds? (the )?maximum (number of )?(input )?tokens/i,
@@ -217,10 +225,12 @@ export function faultFromDescription(
   const error = innerError(description);
   const said = textOf(error['message']) || textOf(error['detail']) || textOf(error['error']);
   const words = [error['code'], error['type'], error['status']]
-    .filter((w) => typeof w === 'string')
+    .map((word) => textOf(word).slice(0, maxWord))
+    .filter((word) => word !== '')
     .join(' ');
+  const begin = said.slice(0, maxSaid);
   const known = status ?? statusIn(error);
-  const overflow = known !== 429 && overflowWords.some((w) => w.test(`${words} ${said}`));
+  const overflow = known !== 429 && overflowWords.some((w) => w.test(`${words} ${begin}`));
   const named = kindByWord.find(([word]) => word.test(words))?.[1];
   // A tool call that its own server refused: in a stream that had begun, another answer may be better (D-37).
   const mistold = named === 'MALFORMED' && status === null;
@@ -231,7 +241,7 @@ export function faultFromDescription(
       : known !== null
         ? kindOfStatus(known)
         : (named ?? 'PROVIDER_ERROR');
-  const detail = [known === null ? '' : `HTTP ${known}`, /<html|<!doctype/i.test(said) ? 'a web page' : said]
+  const detail = [known === null ? '' : `HTTP ${known}`, /<html|<!doctype/i.test(begin) ? 'a web page' : said]
     .filter((part) => part !== '')
     .join(', ');
   const more: FaultDetail =
@@ -264,9 +274,14 @@ export function faultFromError(scope: FaultScope, error: unknown, now: number): 
 
 /**
  * Milliseconds an answer asks to wait: `retry-after-ms`, `retry-after` in seconds or as a date, or the time until a
- * limit that is used up begins anew (`x-ratelimit-reset-…`); null when it asks for nothing.
+ * limit that is used up begins anew (`x-ratelimit-reset-…`); null when it asks for nothing. At most about 25 days.
  */
 export function retryAfterOf(headers: Headers | undefined, now: number): number | null {
+  const asked = askedWait(headers, now);
+  return asked === null ? null : Math.min(asked, maxCount);
+}
+
+function askedWait(headers: Headers | undefined, now: number): number | null {
   const get = (name: string): string => headers?.get(name)?.trim() ?? '';
   const ms = decimal(get('retry-after-ms'));
   if (ms !== null) return Math.round(ms);
@@ -297,16 +312,19 @@ function resetOf(text: string): number | null {
 
 /** The object that describes the error, however deep it was wrapped. */
 function innerError(description: unknown): Json {
-  if (typeof description === 'string') return { message: description };
-  if (Array.isArray(description)) return innerError(description[0]);
-  if (!isRecord(description)) return {};
-  return isRecord(description['error']) ? description['error'] : description;
+  let at: unknown = description;
+  while (Array.isArray(at)) at = at[0];
+  if (typeof at === 'string') return { message: at };
+  if (!isRecord(at)) return {};
+  return isRecord(at['error']) ? at['error'] : at;
 }
 
 function statusIn(error: Json): number | null {
   for (const name of ['code', 'status_code', 'status']) {
-    const status = Number(error[name]);
-    if (Number.isInteger(status) && status >= 400 && status < 600) return status;
+    const said = error[name];
+    const status = typeof said === 'string' && /^\d{3}$/.test(said) ? Number(said) : said;
+    if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600)
+      return status;
   }
   return null;
 }
@@ -323,22 +341,15 @@ export function codeOf(error: unknown): string {
 }
 
 /** One line, at most 300 characters, nothing secret, no full stop at its end. */
-function clean(text: string, secrets: readonly string[]): string {
-  const line = hide(text, secrets)
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
-    .trim()
-    .replace(/[.;\s]+$/, '');
+function clean(text: string, hide: (text: string, isCut?: boolean) => string): string {
+  // The sentence is hidden once more as a whole: cleaning may put together what was apart.
+  const line = hide(text.slice(0, maxSaid), text.length > maxSaid)
+    .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
+    .replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ')
+    .trim();
   const characters = [...line];
-  return characters.length > 300 ? `${characters.slice(0, 300).join('')}…` : line;
-}
-
-function hide(text: string, secrets: readonly string[]): string {
-  return (
-    secrets
-      .reduce((t, secret) => t.replaceAll(secret, '[hidden]'), text)
-      .replace(/\/\/[^/@\s]+@/g, '//')
-      // Not the punctuation of the sentence it stands in, and not what is hidden already.
-      .replace(/\bBearer\s+[^\s()[\]<>{}"',;]+/gi, 'Bearer [hidden]')
-      .replace(/\b(sk|gsk|pk|xai|hf|nvapi)[-_][\w*-]{6,}/g, '[hidden]')
-  );
+  if (characters.length > 300) return `${characters.slice(0, 300).join('')}…`;
+  let end = line.length;
+  while (end > 0 && '.; '.includes(line[end - 1]!)) end--;
+  return line.slice(0, end);
 }

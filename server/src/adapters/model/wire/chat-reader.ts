@@ -8,6 +8,7 @@ import type { Usage } from 'schema/projection';
 import type { CallPiece, Chunk, ChunkReader } from './chunk.ts';
 import { countOf, isRecord, listOf, textOf, type Json } from './json.ts';
 import { reasoningFields, type ChatNative } from './native.ts';
+import { maxCalls } from './tool-calls.ts';
 
 /** A reader for the events of one answer. */
 export function createChatReader(): ChunkReader {
@@ -95,7 +96,9 @@ const innerText = (inner: unknown): string =>
 
 /** The `tool_calls` of one delta; what is no list, or no call in it, is ignored. */
 export function readCallPieces(toolCalls: unknown): readonly CallPiece[] {
-  return listOf(toolCalls).flatMap((item): CallPiece[] => {
+  // One more than is taken says that there are too many; the others need not be looked at.
+  const some = listOf(toolCalls).slice(0, maxCalls + 1);
+  return some.flatMap((item): CallPiece[] => {
     if (!isRecord(item)) return [];
     const f = isRecord(item['function']) ? item['function'] : {};
     const index = item['index'];

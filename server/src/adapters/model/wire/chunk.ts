@@ -17,12 +17,16 @@ export type Chunk =
   | { readonly type: 'finish'; readonly word: string }
   /** What means something to this model alone, as it is kept (`Native`). */
   | { readonly type: 'native'; readonly part: unknown }
+  /** There is more of it than is taken. */
+  | { readonly type: 'tooLong' }
   | { readonly type: 'error'; readonly description: unknown }
   /** The provider's own word that nothing follows. */
   | { readonly type: 'end' };
 
 export interface CallPiece {
   readonly index: number | null;
+  /** Where the call stands among the others; null or absent: where it came. */
+  readonly place?: number | null;
   readonly id: string;
   readonly name: string;
   readonly arguments: string;

@@ -11,6 +11,7 @@ import type { Native, Usage } from 'schema/projection';
 import type { ModelAnswer, ModelDelta } from '../../../ports/model.ts';
 import type { Binding } from '../binding.ts';
 import type { Chunk } from './chunk.ts';
+import { isWithinDepth } from './json.ts';
 import type { ChatNative } from './native.ts';
 import { settle, type Ending, type Said, type Wrong } from './settle.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
@@ -25,8 +26,11 @@ export const maxAnswer = 2 * 1024 * 1024;
 
 /** Most of the model's own name that is kept, UTF-16 units. */
 const maxModel = 1_000;
-/** Most that is kept for the model alone, as JSON, UTF-16 units; what is beyond is left out. */
+/** Most that is kept for the model alone, of one part and of all, as JSON, UTF-16 units; what is beyond is left out. */
+const maxNativePart = 256 * 1024;
 const maxNative = maxAnswer;
+/** Deepest that a part may be: what is deeper can be read, and then neither written down nor looked at. */
+const maxNativeDepth = 64;
 
 export interface Drain {
   /** TOO_LONG: the answer is longer than is taken (`maxAnswer`, `maxCalls`), and nothing more of it is. */
@@ -110,6 +114,9 @@ export function createDrain(
       case 'native':
         native.add(chunk.part);
         return;
+      case 'tooLong':
+        claim(null);
+        return;
       // What these mean is the reader's matter: they end it.
       case 'error':
       case 'end':
@@ -182,8 +189,11 @@ function createNativeParts() {
   let units = 0;
   return {
     add(part: unknown): void {
-      units += JSON.stringify(part).length;
-      if (units <= maxNative) parts.push(part);
+      if (!isWithinDepth(part, maxNativeDepth)) return;
+      const long = JSON.stringify(part).length;
+      if (long > maxNativePart || units + long > maxNative) return;
+      units += long;
+      parts.push(part);
     },
     all: (): readonly unknown[] => parts,
   };

@@ -21,8 +21,12 @@ import type { Ending } from './settle.ts';
  */
 const maxEvent = 8 * maxAnswer;
 
-/** Fields may be added to the format and are then ignored; what has no such name is no field. */
-const fieldName = /^[\w.-]{1,64}$/;
+/**
+ * Fields may be added to the format and are then ignored. What has no such name is no field, and what looks like an
+ * event's data under another name is an event into which something strayed.
+ */
+const isField = (name: string, value: string): boolean =>
+  /^(?!data)[\w.-]{1,64}$/.test(name) && !/^\s*[{[]/.test(value);
 
 export interface Reading {
   /** What the bytes so far amount to; null: read on. Nothing is fed after an outcome. */
@@ -43,12 +47,16 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
   const decoder = new TextDecoder();
   let kind: 'UNKNOWN' | 'EVENTS' | 'BODY' = 'UNKNOWN';
   let body = '';
+  /** The beginning of a line whose end has not come: the parser would drop one that it does not know. */
+  let line: string[] = [];
+  let lineLength = 0;
   let outcome: ModelAnswer | Fault | null = null;
   const parser = createParser({
     maxBufferSize: maxEvent,
-    onError({ type, field, line }) {
+    onError({ type, field, value, line }) {
       if (type === 'max-buffer-size-exceeded') outcome ??= fault(createFault('TOO_LONG', scope));
-      if (type === 'unknown-field' && !fieldName.test(field ?? '')) outcome ??= orElse(strayLine(line ?? ''));
+      if (type === 'unknown-field' && !isField(field ?? '', value ?? ''))
+        outcome ??= orElse(strayLine(line ?? ''));
     },
     onEvent({ event, data }) {
       if (outcome === null && data.trim() !== '') outcome = readEvent(event ?? '', data);
@@ -107,11 +115,28 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     return fault(createFault('MALFORMED', scope, { detail: 'the body is no event stream' }));
   }
 
-  function feedText(text: string): ModelAnswer | Fault | null {
-    if (kind === 'EVENTS') {
-      parser.feed(text);
-      return outcome;
+  function feedLines(text: string): ModelAnswer | Fault | null {
+    const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
+    const lines = end === 0 ? '' : [...line, text.slice(0, end)].join('');
+    if (end > 0) [line, lineLength] = [[], 0];
+    line.push(text.slice(end));
+    lineLength += text.length - end;
+    if (lines !== '') parser.feed(lines);
+    if (lineLength > maxEvent) outcome ??= fault(createFault('TOO_LONG', scope));
+    return outcome;
+  }
+
+  /** Whatever an answer is made of, it is the answer that cannot be read then, and no connection that broke. */
+  function guarded(read: () => ModelAnswer | Fault | null): ModelAnswer | Fault | null {
+    try {
+      return read();
+    } catch {
+      return orElse(createFault('MALFORMED', scope, { detail: 'a part of it is no answer' }));
     }
+  }
+
+  function feedText(text: string): ModelAnswer | Fault | null {
+    if (kind === 'EVENTS') return feedLines(text);
     if (kind === 'UNKNOWN') {
       // White space before either means nothing.
       const begins = (body + text).trimStart();
@@ -119,16 +144,18 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
       body = begins;
     } else body += text;
     if (kind !== 'EVENTS') return body.length > maxEvent ? fault(createFault('TOO_LONG', scope)) : null;
-    parser.feed(body);
+    const begin = body;
     body = '';
-    return outcome;
+    return feedLines(begin);
   }
 
   return {
-    feed: (bytes) => feedText(decoder.decode(bytes, { stream: true })),
+    feed: (bytes) => guarded(() => feedText(decoder.decode(bytes, { stream: true }))),
     end() {
       // The blank line that ends the last event is sometimes missing.
-      return feedText(`${decoder.decode()}\n\n`) ?? (kind === 'BODY' ? readBody() : finish('CLOSED'));
+      const last = () =>
+        feedText(`${decoder.decode()}\n\n`) ?? (kind === 'BODY' ? readBody() : finish('CLOSED'));
+      return guarded(last) ?? finish('CLOSED');
     },
     breakOff: orElse,
     hasBegun: () => kind === 'EVENTS',

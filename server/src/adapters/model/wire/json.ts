@@ -9,9 +9,18 @@ export const textOf = (x: unknown): string => (typeof x === 'string' ? x : '');
 
 export const listOf = (x: unknown): readonly unknown[] => (Array.isArray(x) ? x : []);
 
+/** The largest integer that GraphQL's Int holds: a count beyond it could be kept and never be shown. */
+export const maxCount = 2 ** 31 - 1;
+
 /** The value as a count when it is one. */
 export const countOf = (x: unknown): number | undefined =>
-  typeof x === 'number' && Number.isSafeInteger(x) && x >= 0 ? x : undefined;
+  typeof x === 'number' && Number.isInteger(x) && x >= 0 && x <= maxCount ? x : undefined;
+
+/** Whether no more than `depth` objects and lists stand within each other. */
+export function isWithinDepth(x: unknown, depth: number): boolean {
+  if (typeof x !== 'object' || x === null) return true;
+  return depth > 0 && Object.values(x).every((inner) => isWithinDepth(inner, depth - 1));
+}
 
 /** The parsed value, or undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {

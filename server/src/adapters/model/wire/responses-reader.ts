@@ -1,226 +1,149 @@
 /**
  * Owns: events of the responses API → chunks.
- * Does not own: pieces of calls (`tool-calls.ts`), or thoughts inside of the text (`think-tags.ts`).
+ * Does not own: pieces of calls (`tool-calls.ts`), thoughts inside of the text (`think-tags.ts`), or which item an event
+ * means (`responses-items.ts`).
  *
  * Each item of the output is told in up to four ways: announced, in deltas, when it is done, and in the response at the
- * end. Servers leave out any of them, and give items ids that change or repeat.
+ * end. Servers leave out any of them, repeat them, change their order, and give items ids that change or repeat.
  *
- * Invariant: nothing is said twice and no call is made twice, in however many ways it is told; what a later way adds to
- * an earlier one is taken.
+ * Invariants: nothing is said twice and no call is made twice, in however many ways, in whatever order and however often
+ * it is told; what a later way adds to an earlier one is taken; an event costs what it is long.
  */
 import type { Usage } from 'schema/projection';
 import type { Chunk, ChunkReader } from './chunk.ts';
+import { maxAnswer } from './drain.ts';
 import { countOf, isRecord, listOf, textOf, type Json } from './json.ts';
-import { maxCalls } from './tool-calls.ts';
-
-type ItemType = 'message' | 'function_call' | 'reasoning';
-
-interface Item {
-  readonly type: ItemType;
-  readonly id: string;
-  callId: string;
-  /** Place in the output; null: not told. */
-  readonly at: number | null;
-  /** Of a call: its number among the calls. */
-  readonly slot: number;
-  /** What was said of each part. */
-  readonly parts: Map<string, string>;
-  /** Of a call: what was said of its arguments. */
-  input: string;
-  named: boolean;
-  kept: boolean;
-  /** Told to be done. */
-  done: boolean;
-}
-
-/** Most items of one answer that are known again; an answer of more calls is not taken anyway. */
-const maxItems = 2 * maxCalls;
-
-/** Ways to know an item again, the surest first. */
-type Match = (item: Item, told: Json, at: number | null) => boolean;
-const sameCall: Match = (item, told) => item.callId !== '' && item.callId === textOf(told['call_id']);
-const sameId: Match = (item, told) => item.id !== '' && item.id === textOf(told['id']);
-const samePlace: Match = (item, _, at) => at !== null && item.at === at;
-const both =
-  (a: Match, b: Match): Match =>
-  (...args) =>
-    a(...args) && b(...args);
-const matches: readonly Match[] = [
-  both(sameCall, samePlace),
-  both(sameId, samePlace),
-  sameCall,
-  sameId,
-  samePlace,
-];
+import { createItems, typeOf, type Item, type ItemType, type Part, type Told } from './responses-items.ts';
+import { createRepeats } from './responses-repeats.ts';
 
 /** A reader for the events of one answer. */
 export function createResponsesReader(): ChunkReader {
-  const items: Item[] = [];
-  let calls = 0;
+  const items = createItems();
+  const isRepeat = createRepeats();
+  /** Units of arguments whose call is not named yet. */
+  let held = 0;
   /** The part that spoke last, of text and of thoughts. */
   const last: Partial<Record<'text' | 'reasoning', string>> = {};
 
-  function open(type: ItemType, told: Json, at: number | null): Item {
-    const item: Item = {
-      type,
-      id: textOf(told['id']),
-      callId: textOf(told['call_id']),
-      at,
-      slot: type === 'function_call' ? calls++ : 0,
-      parts: new Map(),
-      input: '',
-      named: false,
-      kept: false,
-      done: false,
-    };
-    if (items.length < maxItems) items.push(item);
-    return item;
-  }
-
-  /** The item that is meant among some, by the surest way that finds one. */
-  function find(among: readonly Item[], told: Json, at: number | null): Item | undefined {
-    for (const match of matches) {
-      const found = among.findLast((item) => match(item, told, at));
-      if (found) return found;
-    }
-    return undefined;
-  }
-
-  const ofType = (type: ItemType): readonly Item[] => items.filter((item) => item.type === type);
-
   /** The item that an event about a part of it means; one that was never announced is there from now on. */
-  function itemOf(type: ItemType, event: Json): Item {
-    const at = countOf(event['output_index']) ?? null;
-    const told = { id: event['item_id'] };
-    const among = ofType(type);
-    // Arguments that say nothing of whose they are go on with the last call.
-    const found = find(among, told, at) ?? (type === 'function_call' ? among.at(-1) : undefined);
-    return found ?? open(type, told, at);
+  const itemOf = (type: ItemType, event: Json): Item =>
+    items.ofPart(type, { ...toldOf(event, placeOf(event)), id: textOf(event['item_id']) });
+
+  function partOf(item: Item, name: string): Part {
+    const known = item.parts.get(name);
+    if (known) return known;
+    const part = { said: '', heard: 0 };
+    item.parts.set(name, part);
+    return part;
   }
 
-  function say(type: 'text' | 'reasoning' | 'refusal', item: Item, part: string, text: string): Chunk[] {
+  function say(type: 'text' | 'reasoning' | 'refusal', item: Item, name: string, text: string): Chunk[] {
     if (text === '') return [];
-    item.parts.set(part, (item.parts.get(part) ?? '') + text);
     if (type === 'refusal') return [{ type, text }];
     // Parts of a message are one text; each thought is one of its own.
-    const run = `${items.indexOf(item)} ${type === 'text' ? '' : part}`;
+    const run = `${item.number} ${type === 'text' ? '' : name}`;
     const apart = last[type] !== undefined && last[type] !== run;
     last[type] = run;
     return [{ type, text, ...(apart && { apart }) }];
   }
 
-  /** What the whole of a part adds to what was said of it. */
-  function complete(
+  /** A part of a message or a thought, as a delta or whole. */
+  function tell(
     type: 'text' | 'reasoning' | 'refusal',
     item: Item,
-    part: string,
-    whole: unknown,
-  ): Chunk[] {
-    const said = item.parts.get(part) ?? '';
-    const text = textOf(whole);
-    return text.startsWith(said) ? say(type, item, part, text.slice(said.length)) : [];
+    name: string,
+    sent: unknown,
+    whole: boolean,
+  ) {
+    const text = textOf(sent);
+    if (text === '') return [];
+    const part = partOf(item, name);
+    return say(type, item, name, whole ? restOf(part, text) : newIn(part, text));
   }
 
   /** Thoughts come as they are or summed up; of an item that has both, what came first counts. */
-  function isOther(item: Item, part: string): boolean {
+  function think(item: Item, name: string, sent: unknown, whole: boolean): Chunk[] {
     const [first] = item.parts.keys();
-    return first !== undefined && first.split(' ')[0] !== part.split(' ')[0];
-  }
-
-  function think(item: Item, part: string, text: unknown, whole: boolean): Chunk[] {
-    if (isOther(item, part)) return [];
-    return whole ? complete('reasoning', item, part, text) : say('reasoning', item, part, textOf(text));
+    const isOther = first !== undefined && first.split(' ')[0] !== name.split(' ')[0];
+    return isOther ? [] : tell('reasoning', item, name, sent, whole);
   }
 
   const piece = (item: Item, more: { id?: string; name?: string; arguments?: string }): Chunk => ({
     type: 'calls',
-    pieces: [{ index: item.slot, id: '', name: '', arguments: '', ...more }],
+    pieces: [{ index: item.number, place: item.at, id: '', name: '', arguments: '', ...more }],
   });
 
-  function nameCall(item: Item, told: Json): Chunk[] {
-    const name = textOf(told['name']);
-    const id = textOf(told['call_id']);
+  /** Arguments are kept until their call has a name: they may turn out to be those of a call that has one. */
+  function pass(item: Item, input: string): Chunk[] {
+    if (input === '') return [];
+    if (item.named) return [piece(item, { arguments: input })];
+    held += input.length;
+    return held > maxAnswer ? [{ type: 'tooLong' }] : [];
+  }
+
+  function nameCall(item: Item, told: Told): Chunk[] {
+    const name = textOf(told.json['name']);
     if (item.named || name === '') return [];
     item.named = true;
-    item.callId ||= id;
-    return [piece(item, { id, name })];
+    held -= item.input.said.length;
+    return [piece(item, { id: item.callId || told.callId, name, arguments: item.input.said })];
   }
 
   function completeInput(item: Item, whole: unknown): Chunk[] {
     const text = typeof whole === 'string' ? whole : isRecord(whole) ? JSON.stringify(whole) : '';
-    const rest = text.startsWith(item.input) ? text.slice(item.input.length) : '';
-    item.input += rest;
-    return rest === '' ? [] : [piece(item, { arguments: rest })];
+    return pass(item, restOf(item.input, text));
   }
 
-  function completeItem(item: Item, told: Json): Chunk[] {
+  function completeItem(item: Item, told: Told): Chunk[] {
     item.done = true;
     if (item.type === 'function_call')
-      return [...nameCall(item, told), ...completeInput(item, told['arguments'])];
-    const content = listOf(told['content']);
+      return [...nameCall(item, told), ...completeInput(item, told.json['arguments'])];
+    const content = listOf(told.json['content']);
     if (item.type === 'message') return content.flatMap((part, i) => completePart(item, part, i));
     const text = (part: unknown): unknown => (isRecord(part) ? part['text'] : part);
     const chunks = [
-      ...listOf(told['summary']).flatMap((part, i) => think(item, `summary ${i}`, text(part), true)),
+      ...listOf(told.json['summary']).flatMap((part, i) => think(item, `summary ${i}`, text(part), true)),
       ...content.flatMap((part, i) => think(item, `content ${i}`, text(part), true)),
     ];
-    if (item.kept || textOf(told['encrypted_content']) === '') return chunks;
+    if (item.kept || textOf(told.json['encrypted_content']) === '') return chunks;
     item.kept = true;
-    return [...chunks, { type: 'native', part: told }];
+    return [...chunks, { type: 'native', part: told.json }];
   }
 
   function completePart(item: Item, part: unknown, i: number): Chunk[] {
     if (!isRecord(part)) return [];
-    if (part['type'] === 'refusal') return complete('refusal', item, `refusal ${i}`, part['refusal']);
+    if (part['type'] === 'refusal') return tell('refusal', item, `refusal ${i}`, part['refusal'], true);
     if (part['type'] === 'output_text' || part['type'] === 'text')
-      return complete('text', item, `text ${i}`, part['text']);
+      return tell('text', item, `text ${i}`, part['text'], true);
     return [];
-  }
-
-  /** An item that is told whole, in mid-stream. */
-  function readDone(told: Json, at: number | null): Chunk[] {
-    const type = typeOf(told);
-    if (type === null) return [];
-    const known = ofType(type);
-    const item = find(
-      known.filter(({ done }) => !done),
-      told,
-      at,
-    );
-    // Told to be done once more.
-    if (!item && find(known, told, at)) return [];
-    return completeItem(item ?? open(type, told, at), told);
   }
 
   /** The output as the response at the end has it. */
   function readOutput(output: readonly unknown[]): Chunk[] {
-    const left = new Set(items);
-    const told = output.map((json, at) => ({ json: isRecord(json) ? json : {}, at }));
-    const pairs = new Map<(typeof told)[number], Item>();
-    // All by the surest way first; what no way knows again is known by its order.
-    for (const match of [...matches, () => true] satisfies Match[]) {
-      for (const one of told) {
-        if (pairs.has(one)) continue;
-        const type = typeOf(one.json);
-        const item = [...left].find((known) => known.type === type && match(known, one.json, one.at));
-        if (!item) continue;
-        pairs.set(one, item);
-        left.delete(item);
-      }
-    }
-    return told.flatMap((one) => {
-      const type = typeOf(one.json);
-      if (type === null) return [];
-      return completeItem(pairs.get(one) ?? open(type, one.json, one.at), one.json);
-    });
+    return items
+      .ofOutput(output.map((json, at) => toldOf(isRecord(json) ? json : {}, at)))
+      .flatMap(([item, told]) => completeItem(item, told));
+  }
+
+  /** Arguments of calls that nothing named: the tools say so, unless they are told under another id as well. */
+  function readNameless(): Chunk[] {
+    const calls = items.all().filter(({ type }) => type === 'function_call');
+    const named = new Set(calls.flatMap((item) => (item.named ? [item.input.said.trim()] : [])));
+    return calls
+      .filter((item) => !item.named && item.input.said !== '' && !named.has(item.input.said.trim()))
+      .map((item) => piece(item, { id: item.callId, arguments: item.input.said }));
   }
 
   function readEnd(response: Json, type: string): Chunk[] {
-    const chunks = [...readHead(response), ...readOutput(listOf(response['output']))];
+    const chunks = [...readHead(response), ...readOutput(listOf(response['output'])), ...readNameless()];
+    if (items.overflowed()) return [{ type: 'tooLong' }];
     const cut = type === 'response.incomplete' || response['status'] === 'incomplete';
     const details = response['incomplete_details'];
     const reason = textOf(isRecord(details) && details['reason']) || 'length';
-    const word = cut ? reason : calls > 0 ? 'tool_calls' : 'stop';
+    const called = items
+      .all()
+      .some(({ type, named, input }) => type === 'function_call' && (named || input.said));
+    const word = cut ? reason : called ? 'tool_calls' : 'stop';
     return [...chunks, { type: 'finish', word }, { type: 'end' }];
   }
 
@@ -229,13 +152,13 @@ export function createResponsesReader(): ChunkReader {
     const summary = countOf(event['summary_index']) ?? 0;
     switch (type) {
       case 'output_text.delta':
-        return say('text', itemOf('message', event), `text ${content}`, textOf(event['delta']));
+        return tell('text', itemOf('message', event), `text ${content}`, event['delta'], false);
       case 'output_text.done':
-        return complete('text', itemOf('message', event), `text ${content}`, event['text']);
+        return tell('text', itemOf('message', event), `text ${content}`, event['text'], true);
       case 'refusal.delta':
-        return say('refusal', itemOf('message', event), `refusal ${content}`, textOf(event['delta']));
+        return tell('refusal', itemOf('message', event), `refusal ${content}`, event['delta'], false);
       case 'refusal.done':
-        return complete('refusal', itemOf('message', event), `refusal ${content}`, event['refusal']);
+        return tell('refusal', itemOf('message', event), `refusal ${content}`, event['refusal'], true);
       case 'reasoning_text.delta':
         return think(itemOf('reasoning', event), `content ${content}`, event['delta'], false);
       case 'reasoning_text.done':
@@ -246,13 +169,11 @@ export function createResponsesReader(): ChunkReader {
         return think(itemOf('reasoning', event), `summary ${summary}`, event['text'], true);
       case 'function_call_arguments.delta': {
         const item = itemOf('function_call', event);
-        const text = textOf(event['delta']);
-        item.input += text;
-        return [piece(item, { arguments: text })];
+        return pass(item, newIn(item.input, textOf(event['delta'])));
       }
       case 'function_call_arguments.done': {
         const item = itemOf('function_call', event);
-        return [...nameCall(item, event), ...completeInput(item, event['arguments'])];
+        return [...nameCall(item, toldOf(event, null)), ...completeInput(item, event['arguments'])];
       }
       default:
         return [];
@@ -262,9 +183,15 @@ export function createResponsesReader(): ChunkReader {
   function read(event: unknown, name: string): readonly Chunk[] {
     if (!isRecord(event)) return [];
     const type = textOf(event['type']) || name;
-    const at = countOf(event['output_index']) ?? null;
+    if (isRepeat(type, event)) return [];
+    const chunks = readEvent(type, event);
+    return items.overflowed() ? [{ type: 'tooLong' }] : chunks;
+  }
+
+  function readEvent(type: string, event: Json): readonly Chunk[] {
     const response = isRecord(event['response']) ? event['response'] : {};
-    const told = isRecord(event['item']) ? event['item'] : {};
+    const told = toldOf(isRecord(event['item']) ? event['item'] : {}, placeOf(event));
+    const itemType = typeOf(told.json);
     switch (type) {
       case 'response.completed':
       case 'response.incomplete':
@@ -274,14 +201,13 @@ export function createResponsesReader(): ChunkReader {
       case 'response.cancelled':
         return [...readHead(response), failure(response)];
       case 'response.output_item.added': {
-        const itemType = typeOf(told);
         if (itemType === null) return [];
-        const item = open(itemType, told, at);
+        const item = items.ofAnnouncement(itemType, told);
         // What it already holds comes again in deltas, or when it is done.
         return itemType === 'function_call' ? nameCall(item, told) : [];
       }
       case 'response.output_item.done':
-        return readDone(told, at);
+        return itemType === null ? [] : completeItem(items.ofDone(itemType, told), told);
       case 'error':
         return [{ type: 'error', description: event }];
       default:
@@ -300,9 +226,32 @@ export function createResponsesReader(): ChunkReader {
   };
 }
 
-function typeOf(item: Json): ItemType | null {
-  const type = item['type'];
-  return type === 'message' || type === 'function_call' || type === 'reasoning' ? type : null;
+const placeOf = (event: Json): number | null => countOf(event['output_index']) ?? null;
+
+const toldOf = (json: Json, at: number | null): Told => ({
+  id: textOf(json['id']),
+  callId: textOf(json['call_id']),
+  at,
+  json,
+});
+
+/** What a delta adds: one that comes after the whole says what was said already. */
+function newIn(part: Part, delta: string): string {
+  const ahead = part.said.length - part.heard;
+  const known = Math.min(ahead, delta.length);
+  const isAgain = ahead > 0 && part.said.startsWith(delta.slice(0, known), part.heard);
+  part.heard = isAgain ? part.heard + delta.length : part.said.length + delta.length;
+  const rest = isAgain ? delta.slice(known) : delta;
+  part.said += rest;
+  return rest;
+}
+
+/** What the whole adds to what was said. What is shorter is not compared, so that this costs what the whole is long. */
+function restOf(part: Part, whole: string): string {
+  if (whole.length <= part.said.length || !whole.startsWith(part.said)) return '';
+  const rest = whole.slice(part.said.length);
+  part.said = whole;
+  return rest;
 }
 
 const failure = (response: Json): Chunk => ({

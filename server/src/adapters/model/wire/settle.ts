@@ -28,22 +28,25 @@ export interface Wrong {
   readonly advice?: string;
 }
 
-const finishByWord: Readonly<Record<string, Finish>> = {
-  stop: 'STOP',
-  stop_sequence: 'STOP',
-  end_turn: 'STOP',
-  eos: 'STOP',
-  tool_calls: 'TOOL_CALLS',
-  tool_use: 'TOOL_CALLS',
-  function_call: 'TOOL_CALLS',
-  length: 'LENGTH',
-  max_tokens: 'LENGTH',
-  max_output_tokens: 'LENGTH',
-  model_length: 'LENGTH',
-  content_filter: 'CONTENT_FILTER',
-  safety: 'CONTENT_FILTER',
-  refusal: 'CONTENT_FILTER',
-};
+/** A map: a word may be anything, also the name of what every object has. */
+const finishByWord: ReadonlyMap<string, Finish> = new Map(
+  Object.entries({
+    stop: 'STOP',
+    stop_sequence: 'STOP',
+    end_turn: 'STOP',
+    eos: 'STOP',
+    tool_calls: 'TOOL_CALLS',
+    tool_use: 'TOOL_CALLS',
+    function_call: 'TOOL_CALLS',
+    length: 'LENGTH',
+    max_tokens: 'LENGTH',
+    max_output_tokens: 'LENGTH',
+    model_length: 'LENGTH',
+    content_filter: 'CONTENT_FILTER',
+    safety: 'CONTENT_FILTER',
+    refusal: 'CONTENT_FILTER',
+  } satisfies Record<string, Finish>),
+);
 
 /** What an answer amounts to at its end. `calls`: it has some. */
 export function settle(
@@ -62,7 +65,7 @@ export function settle(
       advice: 'try again',
     };
   }
-  const named = word === '' ? null : (finishByWord[word] ?? 'OTHER');
+  const named = word === '' ? null : (finishByWord.get(word) ?? 'OTHER');
   if (silent) return { type: 'wrong', kind: kindOfSilence(word, named) };
   // A refusal is text that a person reads, and not the answer that was asked for.
   return {

@@ -5,10 +5,11 @@
  * Which call a piece belongs to: its id, unless the index says otherwise; then its index; then the last call. A
  * piece opens a new call when what it brings cannot continue the call it points at.
  *
- * Invariant: a piece costs what it is long, plus at most `maxCalls` steps, however many came before it.
+ * Invariant: a piece costs what it is long, however many came before it.
  */
 import { createArgumentsText, type ArgumentsText } from './arguments.ts';
 import type { CallPiece } from './chunk.ts';
+import { createShelves } from './shelves.ts';
 
 /** Most calls of one answer; more than that is no plan but a loop. */
 export const maxCalls = 1_000;
@@ -27,6 +28,9 @@ export interface AssembledCall {
 }
 
 interface Slot {
+  /** Its number among the calls, as they were opened. */
+  readonly number: number;
+  place: number | null;
   index: number | null;
   id: string;
   name: Name;
@@ -49,7 +53,7 @@ const noName: Name = { joined: '', known: null };
 export interface ToolCallAssembly {
   /**
    * The pieces of one event. Gives the UTF-16 units of arguments that were kept, or null once there are more calls
-   * than `maxCalls`; what is beyond them is dropped.
+   * than `maxCalls`, or more pieces in one event; what is beyond them is dropped.
    */
   add(pieces: readonly CallPiece[]): number | null;
   finish(): readonly AssembledCall[];
@@ -58,18 +62,41 @@ export interface ToolCallAssembly {
 /** `toolNames` are the tools that were offered; they settle in how many pieces a name came. */
 export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCallAssembly {
   const slots: Slot[] = [];
+  const shelves = createShelves<Slot>(({ id, index }) => [
+    ...(id === '' ? [] : [`id ${id}`, `id ${id} at ${index}`]),
+    `at ${index}`,
+  ]);
   let chunk = 0;
 
   function put(piece: CallPiece): number | null {
-    const pointed = target(slots, piece);
+    const pointed = target(piece);
     const slot = pointed && continues(pointed, piece) ? pointed : openSlot(piece);
     if (!slot) return null;
     slot.chunk = chunk;
-    slot.index ??= piece.index;
-    if (slot.id === '') slot.id = piece.id;
+    slot.place ??= piece.place ?? null;
+    if ((slot.index === null && piece.index !== null) || (slot.id === '' && piece.id !== ''))
+      shelves.change(slot, () => {
+        slot.index ??= piece.index;
+        slot.id ||= piece.id;
+      });
     if (piece.extra !== undefined) slot.extra = piece.extra;
     if (piece.name !== '') slot.name = withPiece(slot.name, piece.name, toolNames);
     return slot.arguments.add(piece.arguments);
+  }
+
+  /** The call a piece points at. */
+  function target({ id, index }: CallPiece): Slot | undefined {
+    if (id !== '') {
+      const byId =
+        index === null ? shelves.last(`id ${id}`) : later(`id ${id} at ${index}`, `id ${id} at null`);
+      if (byId) return byId;
+    }
+    return index === null ? slots.at(-1) : shelves.last(`at ${index}`);
+  }
+
+  function later(key: string, other: string): Slot | undefined {
+    const [a, b] = [shelves.last(key), shelves.last(other)];
+    return a && b ? (a.number > b.number ? a : b) : (a ?? b);
   }
 
   function continues(slot: Slot, piece: CallPiece): boolean {
@@ -95,13 +122,23 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
 
   function openSlot({ index, id }: CallPiece): Slot | null {
     if (slots.length >= maxCalls) return null;
-    const slot: Slot = { index, id, name: noName, arguments: createArgumentsText(), chunk };
+    const slot: Slot = {
+      number: slots.length,
+      place: null,
+      index,
+      id,
+      name: noName,
+      arguments: createArgumentsText(),
+      chunk,
+    };
     slots.push(slot);
+    shelves.put(slot);
     return slot;
   }
 
   return {
     add(pieces) {
+      if (pieces.length > maxCalls) return null;
       chunk++;
       let kept = 0;
       for (const piece of pieces) {
@@ -112,7 +149,7 @@ export function createToolCallAssembly(toolNames: ReadonlySet<string>): ToolCall
       return kept;
     },
     finish: () =>
-      slots
+      inPlace(slots)
         // A slot that got neither name nor arguments is a stray id.
         .filter((slot) => slot.name.joined !== '' || !slot.arguments.isEmpty())
         .map((slot) => ({
@@ -130,16 +167,9 @@ const trimmed = (piece: CallPiece): CallPiece => ({
   name: piece.name.trim().slice(0, maxName),
 });
 
-/** The call a piece points at. */
-function target(slots: readonly Slot[], piece: CallPiece): Slot | undefined {
-  const sameIndex = (slot: Slot): boolean =>
-    piece.index === null || slot.index === null || slot.index === piece.index;
-  if (piece.id !== '') {
-    const byId = slots.findLast((slot) => slot.id === piece.id && sameIndex(slot));
-    if (byId) return byId;
-  }
-  return piece.index === null ? slots.at(-1) : slots.findLast((slot) => slot.index === piece.index);
-}
+/** In the order of their places where all have one, else as they came. */
+const inPlace = (slots: readonly Slot[]): readonly Slot[] =>
+  slots.every(({ place }) => place !== null) ? slots.toSorted((a, b) => a.place! - b.place!) : slots;
 
 /** A call that is whole is followed by its own repetition at most; other arguments begin the next call. */
 function bringsOtherArguments(slot: Slot, piece: CallPiece): boolean {

@@ -111,12 +111,15 @@ export const lessons: readonly Lesson[] = [
 
 const names = (said: string, parameter: string): boolean => new RegExp(`\\b${parameter}\\b`).test(said);
 
-/** Ways to say that prompt and answer together do not fit: the window and what the prompt takes of it. */
+/**
+ * Ways to say that prompt and answer together do not fit: the window and what the prompt takes of it. Bounded, since a
+ * text of many beginnings would be read again from each.
+ */
 const overfull: readonly RegExp[] = [
-  /maximum context length is (?<window>\d+) tokens.*?requested \d+ output tokens and your prompt contains (?:at least )?(?<prompt>\d+)/is,
-  /maximum context length is (?<window>\d+) tokens.*?requested (?:about )?\d+ tokens \((?<prompt>\d+)/is,
-  /maximum context length is (?<window>\d+) tokens and your request has (?<prompt>\d+) input tokens/is,
-  /exceeds? (?:the )?context (?:limit|length|window).*?(?<prompt>\d+) \+ \d+ > (?<window>\d+)/is,
+  /maximum context length is (?<window>\d{1,12}) tokens.{0,300}?requested \d{1,12} output tokens and your prompt contains (?:at least )?(?<prompt>\d{1,12})/is,
+  /maximum context length is (?<window>\d{1,12}) tokens.{0,300}?requested (?:about )?\d{1,12} tokens \((?<prompt>\d{1,12})/is,
+  /maximum context length is (?<window>\d{1,12}) tokens and your request has (?<prompt>\d{1,12}) input tokens/is,
+  /exceeds? (?:the )?context (?:limit|length|window).{0,300}?\b(?<prompt>\d{1,12}) \+ \d{1,12} > (?<window>\d{1,12})/is,
 ];
 
 /** Tokens that are left for an answer, by the numbers of a refusal; null when it has none. */
