@@ -255,6 +255,12 @@ export function faultFromDescription(
 export function faultFromError(scope: FaultScope, error: unknown, now: number): Fault {
   if (error instanceof APIConnectionTimeoutError)
     return createFault('TIMEOUT', scope, { detail: codeOf(error) });
+  // What is nested too deep cannot be read; the connection had no part in it.
+  if (
+    error instanceof RangeError ||
+    (error instanceof APIConnectionError && error.cause instanceof RangeError)
+  )
+    return createFault('MALFORMED', scope, { detail: 'a part of it is no answer' });
   if (error instanceof APIConnectionError) return createFault('CONNECTION', scope, { detail: codeOf(error) });
   if (error instanceof APIError) {
     const status = typeof error.status === 'number' ? error.status : null;

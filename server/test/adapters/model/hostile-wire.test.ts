@@ -19,7 +19,7 @@ import { createResponsesReader } from '../../../src/adapters/model/wire/response
 import type { Outgoing } from '../../../src/adapters/model/wire/outgoing.ts';
 import { lessons } from '../../../src/adapters/model/wire/wants.ts';
 import { watchStalls } from '../../support/stalls.ts';
-import { bindingFor, chunk, exchange, question, sse } from './harness.ts';
+import { bindingFor, chunk, connect, exchange, question, sse } from './harness.ts';
 
 const readers = { CHAT: createChatReader, RESPONSES: createResponsesReader };
 
@@ -477,6 +477,12 @@ describe('a fault is of the kind that it is', () => {
     expect(outcome).not.toMatchObject({
       message: expect.stringMatching(/Cannot convert|Maximum call/) as string,
     });
+  });
+
+  test('a refusal deeper than can be written down', async () => {
+    await using link = await connect();
+    const body = `{"error":{"message":"x","more":${nested(9_000)}}}`;
+    expect((await link.answer({ status: 400, body })).outcome).toMatchObject({ kind: 'MALFORMED' });
   });
 
   test('a wait of more digits than there are numbers is a long one', () => {
