@@ -4,8 +4,9 @@
  *
  * The bounds of single fields do not hold an operation: under 400 aliases, 1 MB is 400 MB, and each of them is allowed.
  *
- * Invariants: nothing is made into text that would be larger than `answerLimits.bytes` because it tells the same again;
- * no more than `answerLimits.read` and one answer of a service is read for one operation.
+ * Invariants: nothing is made into text that would be larger than `answerLimits.bytes` because it tells the same again, or
+ * larger than `answerLimits.largest`; no more than `answerLimits.read` and one answer of a service is read for one
+ * operation.
  */
 import { getOperationAST, GraphQLError, OperationTypeNode, type DocumentNode } from 'graphql';
 import type { Services } from './services.ts';
@@ -18,6 +19,8 @@ import type { Services } from './services.ts';
 export const answerLimits = {
   /** Of JSON, for a query, a mutation, or one item of a subscription; more when that takes telling nothing a third time. */
   bytes: 24 * 1024 * 1024,
+  /** Of JSON, however few times anything is told. */
+  largest: 64 * 1024 * 1024,
   /** Of texts that come from services, UTF-16 code units, for one operation. */
   read: 16 * 1024 * 1024,
 } as const;
@@ -60,16 +63,17 @@ export function refusedAnswer(
   { data }: { readonly data?: unknown },
   operation: { readonly document: DocumentNode; readonly operationName?: string | null | undefined },
 ): GraphQLError | null {
-  const { bytes } = answerLimits;
+  const { bytes, largest } = answerLimits;
   const { all, once } = measure(data);
-  if (all <= Math.max(bytes, 2 * once)) return null;
+  const allowed = Math.min(largest, Math.max(bytes, 2 * once));
+  if (all <= allowed) return null;
   const meant = getOperationAST(operation.document, operation.operationName);
   const done =
     meant?.operation === OperationTypeNode.MUTATION
       ? ' What it was to do has been done: send it again with the same keys, and select less of the answer.'
       : '';
   return new GraphQLError(
-    `The answer would have ${Math.ceil(all / mebibyte)} MiB; at most ${bytes / mebibyte} are allowed. Select nothing several times under other names, or ask for smaller pages.${done}`,
+    `The answer would have ${Math.ceil(all / mebibyte)} MiB; at most ${Math.floor(allowed / mebibyte)} are allowed. Select nothing several times under other names, or ask for smaller pages.${done}`,
     { extensions: { code } },
   );
 }

@@ -10,7 +10,13 @@ import {
   type Plugin,
   type YogaServerInstance,
 } from 'graphql-yoga';
-import { GraphQLError } from 'graphql';
+import {
+  getOperationAST,
+  GraphQLError,
+  OperationTypeNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+} from 'graphql';
 import {
   hasMoreValues,
   operationLimits,
@@ -23,8 +29,13 @@ import {
 } from 'schema';
 import type { Context } from 'schema/context';
 import { maxBodyBytes, type Faults } from './faults.ts';
+import { createLine, type Asker } from './line.ts';
 
-export type GraphQLEngine = YogaServerInstance<Context, object>;
+/** What an operation comes with; resolvers are given the `Context` of it. */
+export interface Asked extends Context {
+  readonly asker: Asker;
+}
+export type GraphQLEngine = YogaServerInstance<Asked, object>;
 
 export const graphqlPath = '/graphql';
 
@@ -37,7 +48,7 @@ export async function createGraphQL({
   readonly allowedOrigins: readonly string[];
   readonly dev: boolean;
 }): Promise<GraphQLEngine> {
-  return createYoga<Context>({
+  return createYoga<Asked>({
     schema,
     graphqlEndpoint: graphqlPath,
     // Faults log what is to be logged; Yoga would log it a second time.
@@ -53,7 +64,13 @@ export async function createGraphQL({
         : { origin: [...allowedOrigins], credentials: false, methods: ['GET', 'POST'], maxAge: 600 },
     graphiql: dev && { title: 'GraphiQL for Weir', subscriptionsProtocol: 'WS' },
     ...(dev && { renderGraphiQL: await graphiql() }),
-    plugins: [useNamedCSRFPrevention(), useExecutionCancellation(), useOperationLimits(), useAnswerLimits()],
+    plugins: [
+      useNamedCSRFPrevention(),
+      useExecutionCancellation(),
+      useOperationLimits(),
+      useAnswerLimits(),
+      useLine(),
+    ],
   });
 }
 
@@ -126,6 +143,26 @@ function useAnswerLimits(): Plugin<Context> {
         },
       }),
     }),
+  };
+}
+
+/** Queries wait for their turn. Commands never do, a Stop least of all; nor do subscriptions, which have feeds to ask. */
+function useLine(): Plugin<Asked> {
+  const line = createLine();
+  return {
+    onExecute({ args, executeFn, setExecuteFn }) {
+      const { document, operationName } = args as ExecutionArgs;
+      if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.QUERY) return;
+      const { viewer, asker } = args.contextValue;
+      setExecuteFn(async (given): Promise<ExecutionResult> => {
+        try {
+          return await line(viewer.tokenId, asker, async () => (await executeFn(given)) as ExecutionResult);
+        } catch (error) {
+          if (error instanceof GraphQLError) return { errors: [error] };
+          throw error;
+        }
+      });
+    },
   };
 }
 

@@ -8,6 +8,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createPlainServer, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { GraphQLError } from 'graphql';
 import type { Access, Services } from 'schema/services';
 import type { Log } from '../ports/log.ts';
 import { admit, bearerOf, unauthenticated, type Admission } from './access.ts';
@@ -21,6 +22,7 @@ import {
   storageUnavailable,
 } from './faults.ts';
 import { createGraphQL, graphqlPath } from './graphql.ts';
+import { longestLine, type Asker } from './line.ts';
 import { refusedHost, refusedOrigin } from './origin.ts';
 import { graphiqlPolicy, setSecurityHeaders } from './security-headers.ts';
 import { createSessionRoute } from './session.ts';
@@ -40,6 +42,8 @@ export interface HttpDeps {
   readonly clientDir: string;
   /** GraphiQL at /graphql, and no caching of the client. */
   readonly dev: boolean;
+  /** How long nothing of an answer may be read, in milliseconds, before it is cut off: until then others of its token wait. */
+  readonly unreadMs?: number;
   readonly onListening?: (server: HttpServer) => void;
 }
 
@@ -81,7 +85,12 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
       return answerGraphQLError(req, res, 413, 'PAYLOAD_TOO_LARGE', bodyTooLarge);
     }
     const streaming = req.headers.accept?.includes('text/event-stream') ?? false;
-    const admission = await admitRequest(req, res, streaming);
+    const revoked = new AbortController();
+    const admission = await admitRequest(req, res, () => {
+      // A short answer may still go out; it is the last one. (It may be that of the revocation itself.)
+      if (streaming) res.destroy();
+      else revoked.abort(new GraphQLError(unauthenticated, { extensions: { code: 'UNAUTHENTICATED' } }));
+    });
     if (!admission) return;
     if (res.destroyed) return admission.release();
     res.once('close', admission.release);
@@ -94,19 +103,25 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
       res.once('close', () => streams.delete(res));
     }
     res.setHeader('cache-control', 'no-store');
-    await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal });
+    const over = new Promise<void>((resolve) => res.once('close', resolve));
+    const asker: Asker = {
+      leave: AbortSignal.any([caller.signal, revoked.signal]),
+      longestLine,
+      sent: () => {
+        res.setTimeout(deps.unreadMs ?? 30_000, () => res.destroy());
+        return over;
+      },
+    };
+    await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal, asker });
   };
 
   const admitRequest = async (
     req: IncomingMessage,
     res: ServerResponse,
-    streaming: boolean,
+    onRevoked: () => void,
   ): Promise<Admission | null> => {
     try {
-      const admission = await admit(access, bearerOf(req.headers.authorization), () => {
-        // A short answer may still go out; it is the last one. (It may be that of the revocation itself.)
-        if (streaming) res.destroy();
-      });
+      const admission = await admit(access, bearerOf(req.headers.authorization), onRevoked);
       if (admission) return admission;
       res.setHeader('www-authenticate', 'Bearer');
       answerGraphQLError(req, res, 401, 'UNAUTHENTICATED', unauthenticated);

@@ -5,7 +5,8 @@
  * 1013 the database does not answer, try later · 1009 a message over 4 MB. Of these clients give up only on 4401.
  *
  * Invariants: a socket that is gone leaves nothing running; nothing begins on one whose token was revoked, which closes
- * it; a socket has at most twice as many operations unfinished as it may carry, whoever still waits for them.
+ * it; a socket has at most twice as many operations unfinished as it may carry, whoever still waits for them; the next
+ * query of a token begins when an answer has been written, not when it has been put into a buffer.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -24,7 +25,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import type { Log } from '../ports/log.ts';
 import { admit, tokenOf, unauthenticated, type Admission } from './access.ts';
 import { callerGone, isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
-import type { GraphQLEngine } from './graphql.ts';
+import type { Asked, GraphQLEngine } from './graphql.ts';
 
 export interface Sockets {
   /** Takes over an upgrade request that was found allowed. */
@@ -43,6 +44,8 @@ type State = {
   readonly socket: WebSocket;
   admission?: Admission;
   readonly running: Set<Work>;
+  /** What is to be told that an operation was answered, by its payload: ids come again. */
+  readonly answered: Map<object, () => void>;
   /** Which operations somebody waits for, by their ids; as graphql-ws counts them. */
   awaited?: Readonly<Record<string, unknown>>;
 } & Record<PropertyKey, unknown>;
@@ -140,12 +143,22 @@ export function serveSockets(deps: {
           extra.socket.close(4401, tokenRevoked);
           throw fault('UNAUTHENTICATED', unauthenticated);
         }
-        const engine = graphql.getEnveloped({
+        const asked: Asked = {
           services,
           viewer,
           caller: work.caller.signal,
-          params,
-        } as never) as Engine;
+          asker: {
+            leave: work.caller.signal,
+            // What a socket may carry bounds it.
+            longestLine: Infinity,
+            sent: () =>
+              new Promise((resolve) => {
+                if (extra.socket.readyState === extra.socket.CLOSED) resolve();
+                else extra.answered.set(params, resolve);
+              }),
+          },
+        };
+        const engine = graphql.getEnveloped({ ...asked, params } as never) as Engine;
         const document = engine.parse(params.query);
         const errors = engine.validate(engine.schema, document);
         if (errors.length > 0) return refused(errors);
@@ -185,6 +198,11 @@ export function serveSockets(deps: {
         throw error;
       }
     },
+    // By now its answer has been written, or nobody waited for it.
+    onComplete: ({ extra }, _id, payload) => {
+      extra.answered.get(payload)?.();
+      extra.answered.delete(payload);
+    },
     onNext: (_context, _id, _params, _args, { data, errors, extensions }) =>
       errors && {
         ...(data !== undefined && { data }),
@@ -198,7 +216,7 @@ export function serveSockets(deps: {
     socket.on('error', (error) => {
       log.warn({ reason: error.message }, 'a socket failed');
     });
-    const state: State = { socket, running: new Set() };
+    const state: State = { socket, running: new Set(), answered: new Map() };
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
@@ -232,6 +250,7 @@ export function serveSockets(deps: {
     socket.once('close', (code, reason) => {
       stopBeating();
       abandon(state, () => true);
+      for (const resolve of state.answered.values()) resolve();
       closed(code, reason.toString()).catch((error: unknown) => {
         faults.mask(error);
       });

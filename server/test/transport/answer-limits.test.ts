@@ -189,4 +189,20 @@ describe('The largest that may be asked for at once', () => {
       (await post(`{ workstream(id: "${w1}") { ${many(2, (i) => `p${i}: ${page}`)} } }`)).errors,
     ).toHaveLength(1);
   });
+
+  it('is never more than 64 MiB, though nothing of it is told twice', async () => {
+    const { post, fake, entries } = await serveQueue('x');
+    const settled = entries.find((entry) => entry.kind === 'TOOL_SETTLED')!;
+    fake.workstreams.get('w1')!.entries = Array.from({ length: 140 }, (_, i) => ({
+      ...settled,
+      revision: i + 1,
+      result: { ...settled.result, content: String(i).padStart(500_000, 'x') },
+    }));
+    const page = (first: number) =>
+      `{ workstream(id: "${w1}") { history(first: ${first}) { edges { node { ... on ToolSettledEntry { result { content } } } } } } }`;
+    const refused = await post(page(140));
+    expect(refused.errors).toMatchObject(tooLarge);
+    expect(refused.errors[0]!.message).toContain('at most 64 are allowed');
+    expect((await post(page(130))).errors).toEqual([]);
+  });
 });

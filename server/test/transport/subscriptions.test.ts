@@ -383,12 +383,14 @@ describe('An operation that its client does not wait for any more', () => {
     const socket = await admitted(openSocket());
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let asked = 0;
-    fake.services.workstreams.list = async () => {
+    // A command: a query would leave its line.
+    fake.services.workstreams.create = async () => {
       asked += 1;
       await answered;
-      return { items: [], hasNext: false, totalCount: 0 };
+      return { type: 'Accepted', durability: 'DURABLE', workstreamId: 'w1' };
     };
-    const ask = (id: string) => socket.send(subscribe(id, '{ workstreams { totalCount } }', {}));
+    const create = 'mutation { createWorkstream(input: { key: "intent-0001" }) { __typename } }';
+    const ask = (id: string) => socket.send(subscribe(id, create, {}));
     for (let i = 0; i < 1_000; i++) {
       ask(String(i));
       socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
