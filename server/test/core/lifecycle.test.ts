@@ -451,6 +451,14 @@ describe('a name', () => {
     expect(w.titles).toHaveLength(1);
   });
 
+  it('is the question’s own words where the model wrote its thoughts instead of a name (A47)', () => {
+    const w = asking();
+    w.answer({ text: 'hi' });
+    w.store();
+    w.suggest('Thinking Process:\n1. The person says go.');
+    expect(w.state.projection.configuration).toMatchObject({ title: 'go', titleSource: 'GENERATED' });
+  });
+
   it('never overtakes a person, even one who keeps the name it has', () => {
     const w = answered();
     w.rename('Test');

@@ -40,7 +40,9 @@ export function askTitle(draft: StepDraft): StepDraft {
 export function titleSuggested(draft: StepDraft, suggested: string | null, question: string): StepDraft {
   const { configuration, lifecycle } = draft.state.projection;
   if (configuration.titleSource !== 'DEFAULT' || lifecycle !== 'OPEN') return draft;
-  const title = titleOf(suggested ?? '') || titleOf(question);
+  const name = titleOf(suggested ?? '');
+  // What ends in a colon is no name but the head of a thought that some models write into their answer (A47).
+  const title = (name.endsWith(':') ? '' : name) || titleOf(question);
   if (title === '') return draft;
   const named: Configuration = { ...configuration, title, titleSource: 'GENERATED' };
   return admit(draft, { kind: 'CONFIGURATION', configuration: named });
