@@ -12,9 +12,9 @@ const minSpaced = 8;
 /** The beginning of a secret at the end of a text that was cut is hidden from this length on. */
 const minBegin = 4;
 
-/** One character as it is written: by its bytes, as its number, by name, or what is not seen at all. */
+/** One character as it is written: by its bytes, as its number, by name, or what is not seen at all; a backslash only escapes. */
 const written =
-  /%(?:25)*([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{1,6});?|&#0{0,8}(\d{1,7});?|&(amp|lt|gt|quot|apos|sol|plus|equals|lowbar|hyphen|dash|period|colon|num|percnt|excl|commat);|\\(?:u00|x)([0-9a-f]{2})|([\s\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}])|./giu;
+  /%(?:25)*([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{1,6});?|&#0{0,8}(\d{1,7});?|&(amp|lt|gt|quot|apos|sol|plus|equals|lowbar|hyphen|dash|period|colon|num|percnt|excl|commat);|\\(?:u00|x)([0-9a-f]{2})|([\s\\\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}])|./giu;
 const named: ReadonlyMap<string, string> = new Map(
   Object.entries({
     amp: '&',

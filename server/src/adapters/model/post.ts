@@ -32,8 +32,9 @@ export function postOf(pieces: readonly Uint8Array<ArrayBuffer>[]) {
  */
 export async function fetchFromModel(url: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, redirect: 'manual' });
-  if (response.ok) return response;
   const { status, statusText, headers } = response;
+  // The latter has no body by its definition, and may be given none.
+  if (response.ok || status === 304) return response;
   const moved = status >= 300 && status < 400;
   if (moved) await response.body?.cancel();
   const body = moved ? redirection(headers.get('location')) : await errorBody(response);

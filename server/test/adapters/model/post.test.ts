@@ -71,6 +71,12 @@ test('a long body arrives as it was written', async () => {
   expect(endpoint.posted.map(({ body }) => body)).toEqual([expected]);
 });
 
+test('an answer that nothing has changed is a fault with its status', async () => {
+  await using endpoint = await listen({ status: 304, location: '/' });
+  const { outcome } = await createAsker(bindingFor(endpoint.url))(asked);
+  expect(outcome).toMatchObject({ type: 'failed', accepted: false, status: 304 });
+});
+
 test.each([302, 307, 308])(
   'a redirect (%i) is not followed, and the fault says where it leads',
   async (status) => {
