@@ -54,9 +54,10 @@ const rooms = [
   {
     name: 'core-is-true-on-paper',
     room: CORE,
-    mayImport: [PROJECTION],
+    mayImport: [PROJECTION, pkg('tokenx')],
     comment:
-      'Would it be true on paper? The core decides; it touches nothing. (eslint forbids clocks, chance, async.)',
+      'Would it be true on paper? The core decides; it touches nothing. (eslint forbids clocks, chance, async.) What it ' +
+      'borrows is a pure function: how many tokens a text is likely to be.',
   },
   {
     name: 'ports-speak-core',

@@ -41,7 +41,12 @@ export function entryOf(wire: WireEntry): Entry {
 /** The values of an entry of a kind this client does not know: a place in the journal and nothing to show. */
 const unknownBody = (typename: string): EntryBody => ({ kind: typename }) as unknown as EntryBody;
 
-const sources = ['MESSAGE', 'FEEDBACK', 'STEER'] as const satisfies readonly EntryOf<'USER'>['source'][];
+const sources = [
+  'MESSAGE',
+  'FEEDBACK',
+  'STEER',
+  'COMPACTION_RESUME',
+] as const satisfies readonly EntryOf<'USER'>['source'][];
 const cancellationReasons = [
   'STOPPED',
   'FAILED',

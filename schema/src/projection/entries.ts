@@ -76,10 +76,27 @@ export interface TurnOutcome {
   readonly unconfirmed: readonly string[];
 }
 
+/**
+ * Why the conversation is being summarised. TOOLS: results have come for which there is too little room. END_OF_TURN:
+ * it is nearly full. OVERFLOW: it does not fit. MANUAL: a person wants it.
+ */
+export type CompactionTrigger = 'TOOLS' | 'END_OF_TURN' | 'OVERFLOW' | 'MANUAL';
+
+/** A compaction under way (D-40). */
+export interface Compaction {
+  readonly id: string;
+  readonly trigger: CompactionTrigger;
+  /** The model had been advised to wind down, and did: it is told to go on afterwards. */
+  readonly resume: boolean;
+}
+
 export interface Turn {
   readonly id: string;
-  readonly kind: 'CHAT';
+  /** COMPACT: a person asked for a summary; it has no message of its own. */
+  readonly kind: 'CHAT' | 'COMPACT';
   readonly phase: TurnPhase;
+  /** Absent, but while it is COMPACTING. */
+  readonly compaction?: Compaction;
   /** The claim to write under which the turn runs now; grows with each recovery. */
   readonly generation: number;
   /** On whose credentials it runs. */
@@ -127,9 +144,21 @@ export interface ApprovalItem {
   readonly decision: ApprovalDecision | null;
 }
 
+/** What a person is told who is asked for more budget, in tokens (D-33). */
+export interface BudgetQuestion {
+  /** Spent for this workstream so far, by every caller. */
+  readonly spent: number;
+  /** Where the model is not asked any more. */
+  readonly limit: number;
+  /** How much more may be spent from here on when it is granted. */
+  readonly grant: number;
+}
+
 export interface ApprovalCycle {
   readonly id: string;
-  readonly kind: 'TOOLS';
+  /** BUDGET: one item without arguments, which no mode answers; its `budget` says what it is about. */
+  readonly kind: 'TOOLS' | 'BUDGET';
+  readonly budget?: BudgetQuestion;
   readonly turnId: string;
   /** SETTLED: each item has a decision. SUPERSEDED: the turn was stopped or settled first. */
   readonly status: 'OPEN' | 'SETTLED' | 'SUPERSEDED';
@@ -175,11 +204,46 @@ export interface Configuration {
   readonly temperature?: number;
   /** Absent: as the model is set up. */
   readonly effort?: Effort;
+  /** What the model is told about this workstream beside what all are told; absent: nothing. */
+  readonly instructions?: string;
+  /** Tokens that may be spent before a person is asked (D-33); absent: any number. */
+  readonly tokenBudget?: number;
   /** Absolute path of the folder the tools work in. */
   readonly workspace: string;
   readonly approvalMode: ApprovalMode;
   /** Who set the mode: whose word it is when it answers in a person's place. */
   readonly approvalModeBy: Author;
+}
+
+/** What a provider counted, for what the model was told up to and with its answer. */
+export interface Counted {
+  /** Read and written. */
+  readonly tokens: number;
+  /** Of `ContextMark.told`, what it covers. */
+  readonly told: number;
+  /** Tokens it counts for each one of our estimate: what comes after is estimated so. */
+  readonly scale: number;
+}
+
+/**
+ * How full the context of the model is, in tokens, as whole values at one entry (D-39). What it is told: what is
+ * estimated of the entries that it is told, the system prompt and the tools beside them.
+ */
+export interface ContextMark {
+  /** Estimated, of all entries it is told now. */
+  readonly told: number;
+  /** Null: no provider has counted what it is told now. */
+  readonly counted: Counted | null;
+  /** Estimated, of the system prompt and the tools; 0: not known yet. */
+  readonly overhead: number;
+  /** What the model that answered last can read; null: not known. */
+  readonly window: number | null;
+}
+
+/** A request that is still being worked on, word for word, where the message itself is summarised. */
+export interface CarriedRequest {
+  readonly text: string;
+  readonly author: Author;
 }
 
 /** Where a fork was taken from. The source may be gone since. */
@@ -204,6 +268,8 @@ interface Placed {
   readonly turnId: string | null;
   /** ISO 8601, for people; never used for order (D-7). */
   readonly at: string;
+  /** What the model is told of it, estimated in tokens; absent: nothing. */
+  readonly tokens?: number;
 }
 
 /** The parts of each kind, without its place. */
@@ -212,8 +278,11 @@ export type EntryBody =
       readonly kind: 'USER';
       readonly text: string;
       readonly author: Author;
-      /** STEER: said while the turn ran. FEEDBACK: said with a decision about an approval. */
-      readonly source: 'MESSAGE' | 'FEEDBACK' | 'STEER';
+      /**
+       * STEER: said while the turn ran. FEEDBACK: said with a decision about an approval. COMPACTION_RESUME: said by the
+       * server in the place of the turn's principal, who wants it to go on after a summary (D-40).
+       */
+      readonly source: 'MESSAGE' | 'FEEDBACK' | 'STEER' | 'COMPACTION_RESUME';
     }
   | {
       readonly kind: 'ASSISTANT';
@@ -227,8 +296,29 @@ export type EntryBody =
       readonly alias?: string;
       readonly native?: Native;
       readonly usage: Usage | null;
+      /** With this answer in it; absent in entries of earlier builds. */
+      readonly context?: ContextMark;
       /** Names of calls not run: the answer was cut off or filtered (D-38), or had too many. */
       readonly discarded: readonly string[];
+    }
+  | {
+      /**
+       * From here on the model is told this in the place of every entry up to `watermark`; they stay where they are
+       * (D-40). It may stand between an answer and the results of its calls, but its watermark never parts them.
+       */
+      readonly kind: 'CHECKPOINT';
+      readonly summary: string;
+      readonly watermark: number;
+      /** Null: nothing was being worked on, or its message is not summarised. */
+      readonly request: CarriedRequest | null;
+      readonly trigger: CompactionTrigger;
+      /** Tokens the model was told before it and after it. */
+      readonly before: number;
+      readonly after: number;
+      /** The model that wrote the summary, as its provider named it, and its alias. */
+      readonly model: string;
+      readonly alias: string;
+      readonly context: ContextMark;
     }
   | ({ readonly kind: 'TOOL'; readonly callId: string; readonly name: string } & ToolResult)
   | { readonly kind: 'SYSTEM'; readonly text: string; readonly source: string }
@@ -263,6 +353,8 @@ export type EntryBody =
       readonly after: number;
       readonly reason: 'REWIND' | 'RETRY' | 'EDIT';
       readonly by: Author;
+      /** Of what is left; absent in entries of earlier builds. */
+      readonly context?: ContextMark;
     }
   | { readonly kind: 'RECOVERY'; readonly reason: string; readonly message: string };
 
@@ -272,13 +364,17 @@ export type EntryOf<K extends EntryKind> = Extract<Entry, { readonly kind: K }>;
 
 /** True for a message that a person sent; what was said along with a decision belongs to that. */
 export const isMessage = (entry: Entry): entry is EntryOf<'USER'> =>
-  entry.kind === 'USER' && entry.source !== 'FEEDBACK';
+  entry.kind === 'USER' && (entry.source === 'MESSAGE' || entry.source === 'STEER');
+
+/** Source of the SYSTEM entry that advises the model to wind down (D-40). */
+export const compactionAdvice = 'COMPACTION_ADVICE';
 
 const conversationKinds: Readonly<Record<EntryKind, boolean>> = {
   USER: true,
   ASSISTANT: true,
   TOOL: true,
   SYSTEM: true,
+  CHECKPOINT: true,
   CANCELLATION: true,
   LIFECYCLE: false,
   FORK: false,

@@ -5,17 +5,19 @@
  * Invariants: total and deterministic (I6); snapshot(k) + fold(k+1..n) = snapshot(n) (D-58, I5); unknown kinds
  * advance the revision and change nothing else; a repeat or a gap is never applied (I7).
  */
-import type {
-  ApprovalCycle,
-  Call,
-  Configuration,
-  Entry,
-  EntryKind,
-  Lifecycle,
-  Origin,
-  Queue,
-  ToolResult,
-  Turn,
+import {
+  compactionAdvice,
+  type ApprovalCycle,
+  type Call,
+  type Configuration,
+  type ContextMark,
+  type Entry,
+  type EntryKind,
+  type Lifecycle,
+  type Origin,
+  type Queue,
+  type ToolResult,
+  type Turn,
 } from './entries.ts';
 
 /** A declared call of the open batch, and how far it has come. */
@@ -38,6 +40,23 @@ export interface Span {
   readonly through: number;
 }
 
+/** How full the context is now, and what was done about it (D-39, D-40). */
+export interface Context extends ContextMark {
+  /** In this turn the model was advised to wind down, and no compaction was tried since. */
+  readonly advised: boolean;
+  /** Since its last answer a compaction was tried: there is one in each step. */
+  readonly tried: boolean;
+  /** Compactions tried in this turn that came to nothing, since one came to something. */
+  readonly failures: number;
+}
+
+/** The summary that stands for all up to its watermark. */
+export interface Checkpoint {
+  readonly id: string;
+  readonly revision: number;
+  readonly watermark: number;
+}
+
 export interface Projection {
   readonly revision: number;
   readonly epoch: number;
@@ -57,6 +76,11 @@ export interface Projection {
   readonly origin: Origin | null;
   /** What rewinds took out of the conversation: ascending, apart from one another (D-59). */
   readonly superseded: readonly Span[];
+  readonly context: Context;
+  /** The latest; null: nothing was summarised. */
+  readonly checkpoint: Checkpoint | null;
+  /** Tokens spent at which a person is asked (D-33); null: any number may be. */
+  readonly budgetLimit: number | null;
   /** ISO 8601 time of the latest entry; null before the first. */
   readonly updatedAt: string | null;
 }
@@ -80,6 +104,17 @@ export const emptyProjection: Projection = {
   queue: { items: [], held: false },
   origin: null,
   superseded: [],
+  context: {
+    told: 0,
+    counted: null,
+    overhead: 0,
+    window: null,
+    advised: false,
+    tried: false,
+    failures: 0,
+  },
+  checkpoint: null,
+  budgetLimit: null,
   updatedAt: null,
 };
 
@@ -102,6 +137,7 @@ export function applyEntry(p: Projection, entry: Entry): Projection {
     epoch: Math.max(p.epoch, entry.epoch),
     generation: Math.max(p.generation, entry.generation),
     updatedAt: entry.at,
+    context: entry.tokens ? { ...p.context, told: p.context.told + entry.tokens } : p.context,
   };
   if (progress.has(entry.kind) && next.turn && next.turn.recoveries > 0 && !isSettled(next.turn)) {
     return applyKind({ ...next, turn: { ...next.turn, recoveries: 0 } }, entry);
@@ -119,14 +155,23 @@ function applyKind(next: Projection, entry: Entry): Projection {
     case 'FORK':
       return { ...next, origin: entry.origin };
     case 'CONFIGURATION':
-      return { ...next, configuration: entry.configuration };
+      return configure(next, entry.configuration);
     case 'TURN':
-      return isSettled(entry.turn)
-        ? { ...next, turn: entry.turn, batch: null, cycles: [] }
-        : { ...next, turn: entry.turn };
+      return withTurn(next, entry.turn);
+    case 'SYSTEM':
+      return entry.source === compactionAdvice
+        ? { ...next, context: { ...next.context, advised: true } }
+        : next;
+    case 'CHECKPOINT':
+      return {
+        ...next,
+        context: { ...next.context, ...entry.context, failures: 0 },
+        checkpoint: { id: entry.id, revision: entry.revision, watermark: entry.watermark },
+      };
     case 'ASSISTANT':
       return {
         ...next,
+        context: { ...next.context, ...entry.context, tried: false },
         batch:
           entry.calls.length === 0
             ? next.batch
@@ -147,7 +192,7 @@ function applyKind(next: Projection, entry: Entry): Projection {
         : { ...next, batch: null };
     }
     case 'APPROVAL':
-      return { ...next, cycles: [...next.cycles.filter((c) => c.id !== entry.cycle.id), entry.cycle] };
+      return withCycle(next, entry.cycle);
     case 'QUEUE':
       return { ...next, queue: entry.queue };
     case 'REWIND':
@@ -155,11 +200,40 @@ function applyKind(next: Projection, entry: Entry): Projection {
       return {
         ...next,
         turn: null,
+        context: { ...next.context, ...entry.context },
         superseded: supersede(next.superseded, { after: entry.after, through: entry.revision - 1 }),
       };
     default:
       return next;
   }
+}
+
+function configure(next: Projection, configuration: Configuration): Projection {
+  const { model, tokenBudget } = next.configuration;
+  const context: Context =
+    configuration.model === model ? next.context : { ...next.context, counted: null, window: null };
+  const budgetLimit =
+    configuration.tokenBudget === tokenBudget ? next.budgetLimit : (configuration.tokenBudget ?? null);
+  return { ...next, configuration, context, budgetLimit };
+}
+
+function withTurn(next: Projection, turn: Turn): Projection {
+  const { context } = next;
+  if (isSettled(turn)) {
+    const over: Context = { ...context, advised: false, tried: false, failures: 0 };
+    return { ...next, turn, batch: null, cycles: [], context: over };
+  }
+  const begins = turn.phase === 'COMPACTING' && next.turn?.compaction?.id !== turn.compaction?.id;
+  return begins
+    ? { ...next, turn, context: { ...context, advised: false, tried: true, failures: context.failures + 1 } }
+    : { ...next, turn };
+}
+
+function withCycle(next: Projection, cycle: ApprovalCycle): Projection {
+  const cycles = [...next.cycles.filter((c) => c.id !== cycle.id), cycle];
+  const { budget, items } = cycle;
+  const granted = budget && items.some((item) => item.decision?.verdict === 'APPROVED');
+  return { ...next, cycles, ...(granted && { budgetLimit: budget.spent + budget.grant }) };
 }
 
 /** Adds a span that ends after all others; what it covers or touches becomes one with it. */

@@ -8,7 +8,7 @@ import { liveTurn, type Projection } from './fold.ts';
 export type WorkstreamState = 'CREATING' | 'CLOSED' | 'ATTENTION' | 'RUNNING' | 'THINKING' | 'ERROR' | 'IDLE';
 
 /** What the live turn is busy with. */
-export type Activity = 'MODEL' | 'TOOLS' | 'APPROVAL';
+export type Activity = 'MODEL' | 'TOOLS' | 'COMPACTING' | 'APPROVAL' | 'BUDGET';
 
 /** Cycles that wait for a person. */
 export const openCycles = (p: Projection): readonly ApprovalCycle[] =>
@@ -20,12 +20,15 @@ export const openItems = (p: Projection): readonly ApprovalItem[] =>
 
 export function activityOf(p: Projection): Activity | null {
   if (!liveTurn(p)) return null;
-  if (openItems(p).length > 0) return 'APPROVAL';
+  const [open] = openCycles(p);
+  if (open) return open.kind === 'BUDGET' ? 'BUDGET' : 'APPROVAL';
+  if (isCompacting(p)) return 'COMPACTING';
   return p.batch ? 'TOOLS' : 'MODEL';
 }
 
-const stateByActivity: Readonly<Record<Activity, WorkstreamState>> = {
+const stateByActivity: Readonly<Record<Exclude<Activity, 'COMPACTING'>, WorkstreamState>> = {
   APPROVAL: 'ATTENTION',
+  BUDGET: 'ATTENTION',
   TOOLS: 'RUNNING',
   MODEL: 'THINKING',
 };
@@ -33,9 +36,14 @@ const stateByActivity: Readonly<Record<Activity, WorkstreamState>> = {
 export function stateOf(p: Projection): WorkstreamState {
   if (p.lifecycle !== 'OPEN') return p.lifecycle;
   const activity = activityOf(p);
+  // A summary is written by a model, between the calls of a batch and their results or without one.
+  if (activity === 'COMPACTING') return p.batch ? 'RUNNING' : 'THINKING';
   if (activity) return stateByActivity[activity];
   return p.turn?.phase === 'FAILED' ? 'ERROR' : 'IDLE';
 }
+
+/** True while older history is being summarised. */
+export const isCompacting = (p: Projection): boolean => liveTurn(p)?.phase === 'COMPACTING';
 
 /** True between the stop latch and the end of the turn. */
 export const isStopping = (p: Projection): boolean => liveTurn(p)?.phase === 'INTERRUPTING';

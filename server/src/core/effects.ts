@@ -2,7 +2,7 @@
  * Owns: what a step asks of the world, as values; never runs them. An effect that begins something names the batch
  * that must be durable first (`after`, D-2); those that end something are due at once.
  */
-import type { Call, Entry, ModelChoice } from 'schema/projection';
+import type { Call, ContextMark, Entry, ModelChoice } from 'schema/projection';
 import type { Stamp } from './inputs.ts';
 
 /** Begins something: may be held back until its explanation is durable, and is dropped if the turn is stopped first. */
@@ -19,6 +19,21 @@ export type Deed =
       readonly conversation: readonly Entry[];
       /** What lies at or below is told first, but for what is superseded; the database has it. 0: nothing does. */
       readonly conversationFrom: number;
+      readonly instructions: string | null;
+      /** How full it is. */
+      readonly context: ContextMark;
+      /** It is not sent when it does not seem to fit: that is an overflow, found here (D-39). */
+      readonly guarded: boolean;
+    }
+  | {
+      /** Asks for a summary of these entries, which may begin with an earlier one (D-40). */
+      readonly type: 'summarise';
+      readonly stamp: Stamp;
+      readonly compactionId: string;
+      readonly model: ModelChoice;
+      readonly entries: readonly Entry[];
+      /** Tokens the model can read, as far as known. */
+      readonly window: number | null;
     }
   | {
       readonly type: 'runTool';
@@ -45,6 +60,9 @@ export type Effect =
       readonly calls: readonly Call[];
       readonly workspace: string;
     }
+  /** The conversation that was left in the database is needed to summarise it. */
+  | { readonly type: 'readConversation'; readonly stamp: Stamp; readonly compactionId: string }
+  /** Of an answer, or of a summary by the id of its compaction. */
   | { readonly type: 'abortModel'; readonly messageId: string }
   | { readonly type: 'abortTool'; readonly callId: string }
   | { readonly type: 'backoff'; readonly stamp: Stamp; readonly messageId: string; readonly ms: number }

@@ -6,7 +6,9 @@
  */
 import type { ApprovalMode, Author, Entry, ModelChoice, ToolResult } from 'schema/projection';
 import type { PreparedCall } from './approvals/prepared.ts';
+import type { Room } from './context/meter.ts';
 import type { ModelOutcome } from './conversation/message.ts';
+import type { ModelCall } from './models/spending.ts';
 
 /** The claim under which work was begun: of a turn (`generation`), or only of the ownership (`generation: null`). */
 export interface Stamp {
@@ -42,7 +44,13 @@ export type Command =
       readonly approvalMode: ApprovalMode | null;
       /** Counts from the next model call on; one that still waits is asked of the chosen model instead. */
       readonly model: ModelChoice | null;
+      /** Empty: none; absent: as it is. */
+      readonly instructions?: string;
+      /** 0: none; absent: as it is. */
+      readonly tokenBudget?: number;
     }
+  /** Older history is summarised now; whoever asks has read the conversation. */
+  | { readonly type: 'compact' }
   /** The last word of closing: the turn was stopped, and all is durable (D-23). */
   | { readonly type: 'close' }
   | { readonly type: 'open' }
@@ -67,6 +75,13 @@ export interface CommandKey {
   readonly unchecked?: boolean;
 }
 
+/** What came of a request for a summary. */
+export type SummaryOutcome =
+  | { readonly type: 'summarised'; readonly summary: string; readonly alias: string; readonly model: string }
+  /** `reason`: IRREDUCIBLE, EMPTY_SUMMARY, NOT_SHORTER, … `message`: one sentence for a person. */
+  | { readonly type: 'failed'; readonly reason: string; readonly message: string }
+  | { readonly type: 'aborted' };
+
 export type World =
   | {
       readonly type: 'modelDelta';
@@ -81,7 +96,15 @@ export type World =
       readonly code: string;
       readonly message: string;
     }
-  | { readonly type: 'modelEnded'; readonly messageId: string; readonly outcome: ModelOutcome }
+  | {
+      readonly type: 'modelEnded';
+      readonly messageId: string;
+      readonly outcome: ModelOutcome;
+      /** Absent: no model was asked. */
+      readonly room?: Room;
+    }
+  | { readonly type: 'summaryNotice'; readonly compactionId: string; readonly message: string }
+  | { readonly type: 'summaryEnded'; readonly compactionId: string; readonly outcome: SummaryOutcome }
   | {
       readonly type: 'callsPrepared';
       readonly calls: readonly { readonly callId: string; readonly prepared: PreparedCall }[];
@@ -98,7 +121,13 @@ export type World =
 
 export type Input =
   | { readonly type: 'command'; readonly by: Author; readonly key: CommandKey; readonly command: Command }
-  | { readonly type: 'world'; readonly stamp: Stamp; readonly event: World }
+  | {
+      readonly type: 'world';
+      readonly stamp: Stamp;
+      readonly event: World;
+      /** Model calls that ended with it; they count whatever becomes of the event (D-5). */
+      readonly calls?: readonly ModelCall[];
+    }
   /** Batch number `batch` of this epoch is durable, and with it every entry up to `through`. */
   | {
       readonly type: 'acknowledged';

@@ -27,8 +27,13 @@ export type CoreRefusal =
       readonly code: 'MESSAGE_NOT_QUEUED';
       readonly queuedMessageIds: readonly string[];
     }
-  /** No message of a person with this id is in the conversation. */
-  | { readonly type: 'Rejected'; readonly code: 'MESSAGE_NOT_FOUND' }
+  /**
+   * No message of a person with this id is in the conversation. `watermark`: what lies up to that revision is
+   * summarised, and nobody goes back below it (D-59); null: nothing is.
+   */
+  | { readonly type: 'Rejected'; readonly code: 'MESSAGE_NOT_FOUND'; readonly watermark: number | null }
+  /** The conversation is too short, or nothing came since it was summarised. */
+  | { readonly type: 'Rejected'; readonly code: 'NOTHING_TO_COMPACT' }
   | { readonly type: 'Rejected'; readonly code: 'APPROVAL_GONE'; readonly currentCycleIds: readonly string[] }
   | { readonly type: 'Rejected'; readonly code: 'ALREADY_DECIDED'; readonly decision: ApprovalDecision }
   | { readonly type: 'Rejected'; readonly code: 'ARGUMENTS_CHANGED'; readonly currentHash: string };
@@ -72,6 +77,7 @@ export const isRetryable: Readonly<Record<CoreRefusal['code'], boolean>> = {
   NOT_YOURS: false,
   MESSAGE_NOT_QUEUED: false,
   MESSAGE_NOT_FOUND: false,
+  NOTHING_TO_COMPACT: true,
   APPROVAL_GONE: false,
   ALREADY_DECIDED: false,
   ARGUMENTS_CHANGED: false,

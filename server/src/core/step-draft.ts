@@ -18,7 +18,9 @@ import type { Deed, Effect } from './effects.ts';
 import type { CommandKey, Stamp } from './inputs.ts';
 import type { Receipt } from './journal/receipt.ts';
 import type { Acceptance, CoreRefusal } from './refusals.ts';
+import { tokensOf } from './context/tokens.ts';
 import { storable } from './kit/storable.ts';
+import type { ModelCall } from './models/spending.ts';
 import { liveTurnOf, type State } from './workstream/state.ts';
 
 export interface StepDraft {
@@ -32,6 +34,8 @@ export interface StepDraft {
   /** Deeds that wait until this step's batch is durable. */
   readonly held: readonly Deed[];
   readonly receipts: readonly Receipt[];
+  /** Model calls that have ended. */
+  readonly calls: readonly ModelCall[];
 }
 
 /** What a command comes to: what it made of the draft, and its answer; or why not, and then there is no draft (D-11). */
@@ -68,6 +72,7 @@ export const openDraft = (state: State, at: string, seed: string): StepDraft => 
   effects: [],
   held: [],
   receipts: [],
+  calls: [],
 });
 
 /** A new id: the input's random bits and a counter, so unique and not guessable. */
@@ -85,6 +90,7 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
   const [d, entryId] = id === undefined ? mint(draft) : ([draft, id] as const);
   const { projection } = d.state;
   const turn = body.kind === 'TURN' ? body.turn : liveTurnOf(d.state);
+  const tokens = tokensOf(body);
   const entry: Entry = {
     ...storable(body),
     id: entryId,
@@ -94,6 +100,7 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
     lane: null,
     turnId: turn?.id ?? null,
     at: d.at,
+    ...(tokens > 0 && { tokens }),
   };
   const settled = entry.kind === 'TURN' && isSettled(entry.turn);
   return {
@@ -103,7 +110,13 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
       overlay: overlayAfter(d.state.overlay, entry),
       conversation: conversationAfter(d.state.conversation, entry),
       ...(settled
-        ? { attempt: null, progress: {}, held: d.state.held.filter(({ deed }) => !isOfTurn(deed)) }
+        ? {
+            attempt: null,
+            summary: null,
+            overflow: null,
+            progress: {},
+            held: d.state.held.filter(({ deed }) => !isOfTurn(deed)),
+          }
         : {}),
     }),
     entries: [...d.entries, entry],
@@ -115,7 +128,14 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
 export const isOfTurn = (deed: Deed): boolean => deed.stamp.generation !== null;
 
 function conversationAfter(conversation: readonly Entry[], entry: Entry): readonly Entry[] {
-  if (entry.kind === 'REWIND') return conversation.filter((said) => said.revision <= entry.after);
+  // A rewind goes back to what stands after the summary, at most.
+  if (entry.kind === 'REWIND')
+    return conversation.filter((said) => said.kind === 'CHECKPOINT' || said.revision <= entry.after);
+  if (entry.kind === 'CHECKPOINT')
+    return [
+      entry,
+      ...conversation.filter((said) => said.kind !== 'CHECKPOINT' && said.revision > entry.watermark),
+    ];
   return isConversation(entry.kind) ? [...conversation, entry] : conversation;
 }
 

@@ -14,10 +14,12 @@ import { isCurrent } from './fence.ts';
 import type { Input, Timed, World } from './inputs.ts';
 import { receiptKey, type Receipt } from './journal/receipt.ts';
 import { storable } from './kit/storable.ts';
+import { spentBy, type ModelCall } from './models/spending.ts';
 import { isRecorded, refuse, type Acceptance, type CoreRefusal } from './refusals.ts';
 import { isOfTurn, openDraft, patch, perform, record, type StepDraft } from './step-draft.ts';
 import { modelDelta, modelEnded } from './turn/answer.ts';
 import { callsPrepared, toolEnded, toolOutput } from './turn/calls.ts';
+import { conversationReadToCompact, summaryEnded, summaryNotice } from './turn/compacted.ts';
 import { backoffOver, modelNotice } from './turn/model-call.ts';
 import { recover } from './turn/recovery.ts';
 import { orphanEnded, stopOverdue } from './turn/stop.ts';
@@ -37,6 +39,8 @@ export interface Step {
   readonly batch: number | null;
   readonly entries: readonly Entry[];
   readonly receipts: readonly Receipt[];
+  /** Model calls to be kept. */
+  readonly calls: readonly ModelCall[];
   /** Overlay items to show, in order, after the entries. */
   readonly items: readonly FeedItem[];
   readonly effects: readonly Effect[];
@@ -52,13 +56,15 @@ export function step(state: State, timed: Timed): Step {
   switch (input.type) {
     case 'command':
       return stepCommand(draft, input);
-    case 'world':
+    case 'world': {
+      const counted = countCalls(draft, input.calls ?? []);
       return close(
         isCurrent(state, input.stamp)
-          ? stepWorld(draft, input.event)
-          : orphanEnded(draft, input.stamp, input.event),
+          ? stepWorld(counted, input.event)
+          : orphanEnded(counted, input.stamp, input.event),
         null,
       );
+    }
     case 'acknowledged':
       return close(acknowledge(draft, input), null);
     case 'closing':
@@ -103,7 +109,11 @@ function stepWorld(draft: StepDraft, event: World): StepDraft {
     case 'modelNotice':
       return modelNotice(draft, event.messageId, event.code, event.message);
     case 'modelEnded':
-      return modelEnded(draft, event.messageId, event.outcome);
+      return modelEnded(draft, event.messageId, event.outcome, event.room ?? null);
+    case 'summaryNotice':
+      return summaryNotice(draft, event.compactionId, event.message);
+    case 'summaryEnded':
+      return summaryEnded(draft, event.compactionId, event.outcome);
     case 'callsPrepared':
       return callsPrepared(draft, event.calls);
     case 'toolOutput':
@@ -125,8 +135,18 @@ function stepWorld(draft: StepDraft, event: World): StepDraft {
 function conversationRead(draft: StepDraft, entries: readonly Entry[]): StepDraft {
   const { conversation, conversationFrom, projection } = draft.state;
   const older = entries.filter((entry) => entry.revision <= conversationFrom);
-  return patch(draft, { conversation: [...told(projection, older), ...conversation], conversationFrom: 0 });
+  const read = patch(draft, {
+    conversation: [...told(projection, older), ...conversation],
+    conversationFrom: 0,
+  });
+  return conversationReadToCompact(read);
 }
+
+/** What was spent is spent, whatever becomes of what it was spent on (D-5). */
+const countCalls = (draft: StepDraft, calls: readonly ModelCall[]): StepDraft => ({
+  ...patch(draft, { spent: calls.reduce((sum, call) => sum + spentBy(call), draft.state.spent) }),
+  calls: [...draft.calls, ...calls],
+});
 
 /** A batch is durable: deeds that waited for it are due, if what they belong to still stands. */
 function acknowledge(draft: StepDraft, ack: Extract<Input, { type: 'acknowledged' }>): StepDraft {
@@ -151,7 +171,7 @@ function acknowledge(draft: StepDraft, ack: Extract<Input, { type: 'acknowledged
 }
 
 function close(draft: StepDraft, reply: Reply | null): Step {
-  const makesBatch = draft.entries.length > 0 || draft.receipts.length > 0;
+  const makesBatch = draft.entries.length > 0 || draft.receipts.length > 0 || draft.calls.length > 0;
   const batches = draft.state.batches + (makesBatch ? 1 : 0);
   // A step that stores nothing waits for the batches before it, and for nothing if they are durable already.
   const wait = batches > draft.state.durableBatches;
@@ -166,6 +186,7 @@ function close(draft: StepDraft, reply: Reply | null): Step {
     batch: makesBatch ? batches : null,
     entries: draft.entries,
     receipts: draft.receipts,
+    calls: draft.calls,
     items: draft.items,
     effects: wait ? draft.effects : [...draft.effects, ...draft.held],
     reply,

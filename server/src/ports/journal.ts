@@ -1,8 +1,9 @@
 /**
  * Owns: the need to keep what was accepted. One batch, one transaction (D-3), fenced in SQL (D-4).
  */
-import type { Entry, EntryOf, Projection, Span, WorkstreamState } from 'schema/projection';
+import type { Checkpoint, Entry, EntryOf, Projection, Span, WorkstreamState } from 'schema/projection';
 import type { Receipt } from '../core/journal/receipt.ts';
+import type { ModelCall } from '../core/models/spending.ts';
 
 export type { Receipt } from '../core/journal/receipt.ts';
 
@@ -19,6 +20,8 @@ export interface Batch {
   /** Derived from the projection, kept for listing (D-6). */
   readonly state: WorkstreamState;
   readonly receipts: readonly Receipt[];
+  /** Model calls that ended with it; one that is recorded already is not counted again (D-5). */
+  readonly calls: readonly ModelCall[];
 }
 
 export interface Head {
@@ -81,13 +84,21 @@ export interface Journal {
   /** The greatest revision ≤ `revision` whose entry has an epoch ≤ `epoch`; 0 when there is none (D-55). */
   lastRevisionOf(workstreamId: string, revision: number, epoch: number): Promise<number>;
   /**
-   * Conversation entries at or below `through`, ascending, but for those in a span: what the model is told of them
-   * (D-59). Rejects when the database is away, or `signal` aborts on the way: it never answers with a part.
+   * What the model is told of the entries at or below `through`, in that order (D-40, D-59): the summary of the
+   * checkpoint, if there is one, then the other conversation entries above its watermark but for those in a span,
+   * ascending. Rejects when the database is away, or `signal` aborts on the way: it never answers with a part.
    */
   conversation(
     workstreamId: string,
-    range: { readonly through: number; readonly superseded: readonly Span[]; readonly signal?: AbortSignal },
+    range: {
+      readonly through: number;
+      readonly superseded: readonly Span[];
+      readonly checkpoint: Checkpoint | null;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<readonly Entry[]>;
+  /** The latest CHECKPOINT entry at or below `through`; null when there is none. */
+  checkpointAt(workstreamId: string, through: number): Promise<EntryOf<'CHECKPOINT'> | null>;
   /** REWIND entries at or below `through`, ascending. */
   rewinds(workstreamId: string, through: number): Promise<readonly EntryOf<'REWIND'>[]>;
   /**

@@ -21,6 +21,8 @@ export interface ModelRequest {
   readonly lane: string | null;
   /** Aliases that are not asked. */
   readonly givenUp: readonly string[];
+  /** Most tokens of the answer, below what the model is set up for; absent: as it is set up. */
+  readonly maxOutput?: number;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
 }

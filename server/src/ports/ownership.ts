@@ -40,6 +40,8 @@ export interface LoadedWorkstream {
   readonly epoch: number;
   /** The fold at the head. */
   readonly projection: Projection;
+  /** Tokens spent for it so far, by every caller (D-33). */
+  readonly spent: number;
   /** ISO 8601. */
   readonly createdAt: string;
   /** Host of the session that ran it before; null when none. */

@@ -16,6 +16,8 @@ import { refuse } from '../refusals.ts';
 import { admit, taken, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { settleCall, withProgress } from '../turn/batch.ts';
 import { advance } from '../turn/calls.ts';
+import { askModel } from '../turn/model-call.ts';
+import { settleTurn } from '../turn/settle.ts';
 
 type Decide = Extract<Command, { readonly type: 'decide' }>;
 
@@ -49,6 +51,8 @@ export function decideApproval(draft: StepDraft, by: Author, command: Decide): C
     closedAt: closed ? draft.at : null,
   };
   const noted = admit(draft, { kind: 'APPROVAL', cycle: decided });
+  if (cycle.kind === 'BUDGET')
+    return taken(budgetDecided(noted, decision), { type: 'Accepted', cycle: decided });
   const consequence =
     command.verdict === 'APPROVED'
       ? withProgress(noted, [item.callId], { type: 'allowed', basis: item.basis })
@@ -58,4 +62,21 @@ export function decideApproval(draft: StepDraft, by: Author, command: Decide): C
           content: 'The person denied this call; it did not run.',
         });
   return taken(advance(consequence), { type: 'Accepted', cycle: decided });
+}
+
+/** Granted, the model is asked, and told what was said with it; denied, the turn is over, and its message stays (D-33). */
+function budgetDecided(draft: StepDraft, { verdict, by, feedback }: ApprovalDecision): StepDraft {
+  if (verdict === 'DENIED')
+    return settleTurn(draft, {
+      type: 'CANCELED',
+      reason: 'BUDGET_DENIED',
+      message:
+        'The token budget is spent, and more was denied. Set a larger one, or send a message to be asked again.',
+      unconfirmed: [],
+    });
+  return askModel(
+    feedback === null
+      ? draft
+      : admit(draft, { kind: 'USER', text: feedback, author: by, source: 'FEEDBACK' }),
+  );
 }

@@ -1,10 +1,12 @@
 /**
  * Owns: which entries a model sees, and how (D-34, D-35). Control entries never reach it. Every declared call is
- * followed by exactly one result before anything else, or the model would be shown an orphan.
+ * followed by exactly one result before anything else, or the model would be shown an orphan. It is given what is told,
+ * in that order: a summary stands before all that came after its watermark.
  *
  * What an entry becomes hangs on nothing that comes after it: a longer conversation begins as the shorter one did.
  */
 import type { Author, Entry, EntryOf } from 'schema/projection';
+import { summaryAsTold } from '../context/texts.ts';
 import type { ModelMessage } from './message.ts';
 
 const cancellationMark: Readonly<Record<EntryOf<'CANCELLATION'>['reason'], string>> = {
@@ -31,7 +33,7 @@ export interface Senders {
 export const nobody: Senders = { first: null, several: false };
 
 export function withSender(senders: Senders, entry: Entry): Senders {
-  if (senders.several || entry.kind !== 'USER') return senders;
+  if (senders.several || entry.kind !== 'USER' || entry.source === 'COMPACTION_RESUME') return senders;
   const first = senders.first ?? entry.author.id;
   return { first, several: first !== entry.author.id };
 }
@@ -43,10 +45,15 @@ export function lowerEntry(entry: Entry, { several }: Senders): ModelMessage | n
       // From the second sender on, each message says whose it is (D-36); nobody else's label stands at its beginning.
       return {
         role: 'user',
-        text: several ? `[${nameOf(entry.author)} writes:]\n${entry.text}` : entry.text,
+        text:
+          several && entry.source !== 'COMPACTION_RESUME'
+            ? `[${nameOf(entry.author)} writes:]\n${entry.text}`
+            : entry.text,
       };
     case 'SYSTEM':
       return { role: 'user', text: entry.text };
+    case 'CHECKPOINT':
+      return { role: 'user', text: summaryAsTold(entry) };
     case 'ASSISTANT':
       // An answer with neither text nor calls has nothing to say, and many endpoints refuse it.
       if (entry.text === '' && entry.calls.length === 0 && entry.discarded.length === 0) return null;

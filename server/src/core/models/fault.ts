@@ -59,6 +59,8 @@ export interface ModelFault {
   readonly accepted: boolean;
   /** Another model could be asked in its place. */
   readonly othersLeft: boolean;
+  /** It was found here that the request would not fit; no endpoint was asked. */
+  readonly local?: boolean;
   /** HTTP status of the answer, where one came that was not a stream yet. */
   readonly status?: number;
   /** One sentence: what failed, at which alias and endpoint (no credentials), and what to try. */

@@ -1,12 +1,17 @@
 /**
  * Owns: what the model says: pieces as they come, and how the call ended (D-34, D-38).
  */
-import { liveTurn, type Call, type FeedItem, type StreamChannel } from 'schema/projection';
+import { liveTurn, type Call, type EntryBody, type FeedItem, type StreamChannel } from 'schema/projection';
+import { markOfAnswer, mayFit, type Room } from '../context/meter.ts';
+import { tokensOf } from '../context/tokens.ts';
 import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
 import { cut } from '../kit/cut.ts';
+import { remedies, type ModelFault } from '../models/fault.ts';
+import { bottom } from '../models/ladder.ts';
 import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
-import { isLatched } from '../workstream/state.ts';
+import { contextOf, isLatched } from '../workstream/state.ts';
 import { prepareCalls } from './calls.ts';
+import { beginCompaction, isDueAtEnd } from './compaction.ts';
 import { askAgain, askModel, voidEarlier } from './model-call.ts';
 import { drain } from './queue.ts';
 import { settleTurn } from './settle.ts';
@@ -41,9 +46,15 @@ export function modelDelta(
   );
 }
 
-export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOutcome): StepDraft {
-  const { attempt } = draft.state;
-  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;
+export function modelEnded(
+  before: StepDraft,
+  messageId: string,
+  outcome: ModelOutcome,
+  room: Room | null,
+): StepDraft {
+  const { attempt } = before.state;
+  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return before;
+  const draft = room ? patch(before, { room }) : before;
   const turn = liveTurn(draft.state.projection);
   if (isLatched(turn)) return finishStop(patch(draft, { attempt: null }));
   switch (outcome.type) {
@@ -52,6 +63,8 @@ export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOu
       return answered(patch(voided, { attempt: null }), messageId, outcome);
     }
     case 'failed': {
+      const made = remedies[outcome.kind] === 'COMPACT' ? makeRoom(draft, outcome) : null;
+      if (made) return made;
       const next = askAgain(draft, attempt, outcome);
       if ('state' in next) return next;
       const { kind, message } = next;
@@ -69,28 +82,36 @@ export function modelEnded(draft: StepDraft, messageId: string, outcome: ModelOu
   }
 }
 
+/** It does not fit: once between two answers room is made (D-39). Null: that was tried, or nothing can be done. */
+function makeRoom(draft: StepDraft, overflow: ModelFault): StepDraft | null {
+  const idle = patch(draft, { attempt: null, overflow });
+  if (draft.state.projection.context.tried) return null;
+  const compacting = beginCompaction(idle, 'OVERFLOW');
+  if (compacting) return compacting;
+  return overflow.local && mayFit(contextOf(draft.state)) ? askModel(idle, bottom, false) : null;
+}
+
 function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): StepDraft {
   // Calls of an answer that was cut off may be half a call, and those of one that was filtered not meant: never run (D-38).
   const kept = answer.finish === 'LENGTH' || answer.finish === 'CONTENT_FILTER' ? 0 : maxCallsPerAnswer;
   const [d, calls] = nameCalls(draft, answer.calls.slice(0, kept));
   const { text, reasoning, finish, alias, model, native, usage } = answer;
   const discarded = namesOf(answer.calls.slice(kept));
-  const said = admit(
-    d,
-    {
-      kind: 'ASSISTANT',
-      text,
-      reasoning,
-      calls,
-      finish,
-      model,
-      alias,
-      ...(native && { native }),
-      usage,
-      discarded,
-    },
-    messageId,
-  );
+  const body: EntryBody = {
+    kind: 'ASSISTANT',
+    text,
+    reasoning,
+    calls,
+    finish,
+    model,
+    alias,
+    ...(native && { native }),
+    usage,
+    discarded,
+  };
+  const { projection, room } = d.state;
+  const context = markOfAnswer(projection.context, room, usage, tokensOf(body));
+  const said = admit(d, { ...body, context }, messageId);
   return calls.length > 0
     ? prepareCalls(
         said,
@@ -128,8 +149,12 @@ const endedForUnknownReason = (draft: StepDraft): StepDraft =>
     unconfirmed: [],
   });
 
-/** The answer is final: what this principal has queued goes on in the same turn, else the turn is done. */
-function endOrGoOn(draft: StepDraft): StepDraft {
+/** The answer is final: it is the time to make room, if that is due. */
+const endOrGoOn = (draft: StepDraft): StepDraft =>
+  (isDueAtEnd(draft.state) ? beginCompaction(draft, 'END_OF_TURN') : null) ?? drainOrSettle(draft);
+
+/** What this principal has queued goes on in the same turn, else the turn is done. */
+export function drainOrSettle(draft: StepDraft): StepDraft {
   const { queue, turn } = draft.state.projection;
   const drained = queue.held ? null : drain(queue);
   if (!drained || drained.author.id !== turn?.principal.id)

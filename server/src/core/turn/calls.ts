@@ -7,6 +7,7 @@
  * are durable (D-2, I36); results become TOOL entries in call order, all in one batch, before the next model call (I38).
  */
 import {
+  compactionAdvice,
   liveTurn,
   outputTail,
   type ApprovalDecision,
@@ -16,9 +17,14 @@ import {
 } from 'schema/projection';
 import { rule } from '../approvals/policy.ts';
 import type { PreparedCall } from '../approvals/prepared.ts';
+import { isOverSoft, usedOf } from '../context/meter.ts';
+import { sizeResults } from '../context/sizing.ts';
+import { adviceToWindDown } from '../context/texts.ts';
+import { estimateTokens } from '../context/tokens.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
-import { isLatched } from '../workstream/state.ts';
+import { contextOf, isLatched } from '../workstream/state.ts';
 import { openCall, settleCall, withProgress } from './batch.ts';
+import { beginCompaction, isOwed } from './compaction.ts';
 import { askModel } from './model-call.ts';
 import { landSteers } from './queue.ts';
 import { finishStop } from './stop.ts';
@@ -147,18 +153,43 @@ function fillSlots(draft: StepDraft): StepDraft {
 }
 
 function closeBatch(draft: StepDraft): StepDraft {
-  const { batch, cycles } = draft.state.projection;
+  const { batch } = draft.state.projection;
   if (!batch || batch.calls.some((open) => open.result === null)) return draft;
+  const { window } = contextOf(draft.state);
+  const most = (window ?? 0) / 2;
+  const tokens = batch.calls.reduce(
+    (sum, { result }) => sum + Math.min(most, estimateTokens(result!.content)),
+    0,
+  );
+  return (isOwed(draft.state, tokens) ? beginCompaction(draft, 'TOOLS') : null) ?? finishBatch(draft);
+}
+
+/** All results in one batch, as long as there is room for, then what was said meanwhile; then the model is asked. */
+export function finishBatch(draft: StepDraft): StepDraft {
+  const { batch, cycles } = draft.state.projection;
+  if (!batch) return draft;
   const feedback = cycles
     .flatMap((cycle) => cycle.items)
     .flatMap(({ decision }) => (decision?.feedback ? [{ by: decision.by, text: decision.feedback }] : []));
+  const results = sizeResults(
+    batch.calls.map(({ result }) => result!),
+    contextOf(draft.state),
+  );
   const answered = batch.calls.reduce(
-    (d, { call, result }) => admit(d, { kind: 'TOOL', callId: call.callId, name: call.name, ...result! }),
+    (d, { call }, i) => admit(d, { kind: 'TOOL', callId: call.callId, name: call.name, ...results[i]! }),
     draft,
   );
   const heard = feedback.reduce(
     (d, { by, text }) => admit(d, { kind: 'USER', text, author: by, source: 'FEEDBACK' }),
     answered,
   );
-  return askModel(landSteers(heard));
+  return askModel(advise(landSteers(heard)));
+}
+
+/** Once in a turn the model is told that its context is nearly full, so that it can wind down (D-40). */
+function advise(draft: StepDraft): StepDraft {
+  const context = contextOf(draft.state);
+  if (context.advised || context.window === null || !isOverSoft(context)) return draft;
+  const percent = Math.min(100, Math.round((usedOf(context) / context.window) * 100));
+  return admit(draft, { kind: 'SYSTEM', text: adviceToWindDown(percent), source: compactionAdvice });
 }

@@ -11,11 +11,21 @@ import { remedies, type ModelFault } from '../models/fault.ts';
 import { bottom, climb, type Ladder } from '../models/ladder.ts';
 import { mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import type { Attempt } from '../workstream/state.ts';
+import { askForBudget, isSpent } from './budget.ts';
 
-/** Begins an attempt once everything accepted so far is durable. */
-export function askModel(draft: StepDraft, ladder: Ladder = bottom): StepDraft {
+/**
+ * Begins an attempt once everything accepted so far is durable; a person is asked first when the budget is spent.
+ * `guarded`: it is not sent when it does not seem to fit.
+ */
+export function askModel(
+  draft: StepDraft,
+  ladder: Ladder = bottom,
+  // Room was made, or could not be: the endpoint has the last word.
+  guarded = !draft.state.projection.context.tried,
+): StepDraft {
+  if (isSpent(draft.state)) return askForBudget(patch(draft, { attempt: null }));
   const [d, messageId] = mint(draft);
-  const { configuration } = d.state.projection;
+  const { configuration, context } = d.state.projection;
   const attempt: Attempt = {
     messageId,
     alias: configuration.model,
@@ -34,6 +44,9 @@ export function askModel(draft: StepDraft, ladder: Ladder = bottom): StepDraft {
     workspace: configuration.workspace,
     conversation: d.state.conversation,
     conversationFrom: d.state.conversationFrom,
+    instructions: configuration.instructions ?? null,
+    context,
+    guarded,
   });
 }
 

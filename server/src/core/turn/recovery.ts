@@ -3,11 +3,19 @@
  * turn, new generation; an outcome that was not observed is UNKNOWN, never none (D-9); nothing ambiguous is run again
  * (I37); a question to a person stays open under the same ids (I44).
  */
-import { activityOf, isStopping, liveTurn, type BatchCall, type Projection } from 'schema/projection';
+import {
+  isCompacting,
+  isStopping,
+  liveTurn,
+  openCycles,
+  type BatchCall,
+  type Projection,
+} from 'schema/projection';
 import { admit, type StepDraft } from '../step-draft.ts';
 import { onlyWaits } from '../workstream/lifecycle.ts';
 import { settleCall, withProgress } from './batch.ts';
 import { advance, prepareCalls } from './calls.ts';
+import { resumeCompaction } from './compacted.ts';
 import { askModel } from './model-call.ts';
 import { settleTurn } from './settle.ts';
 import { finishStop } from './stop.ts';
@@ -30,13 +38,21 @@ export function recover(draft: StepDraft): StepDraft {
   if (isStopping(projection))
     return finishStop(markLost(claimed), 'Stopped; the server restarted meanwhile.');
   if (!waits && recoveries >= maxRecoveries) return exhausted(claimed);
-  return projection.batch ? resumeBatch(markLost(claimed)) : askModel(claimed);
+  if (isCompacting(projection)) return resumeCompaction(claimed);
+  if (projection.batch) return resumeBatch(markLost(claimed));
+  // A question about the budget stands between an input and the model.
+  return waits ? claimed : askModel(claimed);
 }
 
 function describe(p: Projection): { readonly reason: string; readonly message: string } {
   if (isStopping(p)) return { reason: 'STOP', message: 'The server restarted while the turn was stopping.' };
-  if (activityOf(p) === 'APPROVAL')
+  if (openCycles(p).length > 0)
     return { reason: 'APPROVAL', message: 'The workstream was loaded again; the question is still open.' };
+  if (isCompacting(p))
+    return {
+      reason: 'COMPACTION',
+      message: 'The server restarted while history was being summarised; that begins again.',
+    };
   if (p.batch)
     return { reason: 'TOOLS', message: 'The server restarted while tools were running; the turn goes on.' };
   return { reason: 'MODEL', message: 'The server restarted during the answer; the model is asked again.' };

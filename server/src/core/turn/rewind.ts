@@ -2,10 +2,18 @@
  * Owns: going back in the conversation (D-59). What is taken back is superseded, never deleted, and the world is not
  * changed back: files stay as the calls left them.
  *
- * Invariants: nothing is superseded while a turn lives; a message typed by A is asked again by A only (D-12); a cut
+ * Invariants: nothing is superseded while a turn lives, and nothing that is summarised; a message typed by A is asked again by A only (D-12); a cut
  * never parts a declared call from its TOOL entry, because it lies before a message or behind a result (I38).
  */
-import { liveTurn, type Author, type Entry, type EntryOf } from 'schema/projection';
+import {
+  isMessage,
+  liveTurn,
+  type Author,
+  type CarriedRequest,
+  type Entry,
+  type EntryOf,
+} from 'schema/projection';
+import { markOfCut } from '../context/meter.ts';
 import type { Command } from '../inputs.ts';
 import { refuse, type CoreRefusal } from '../refusals.ts';
 import { admit, mint, taken, takenAs, type CommandResult, type StepDraft } from '../step-draft.ts';
@@ -22,7 +30,7 @@ export function rewind(draft: StepDraft, by: Author, command: Of<'rewind'>): Com
   const { said } = found;
   const { text } = said;
   const superseded = draft.state.conversation.filter((e) => e.revision >= said.revision).length;
-  const cut = admit(draft, { kind: 'REWIND', after: said.revision - 1, reason: 'REWIND', by });
+  const cut = cutAfter(draft, said.revision - 1, 'REWIND', by);
   const { revision } = cut.state.projection;
   return taken(cut, { type: 'Accepted', revision, text, superseded });
 }
@@ -32,7 +40,7 @@ export function resend(draft: StepDraft, by: Author, command: Of<'resend'>): Com
   const found = messageToCut(draft.state, command.turnId, command.messageId);
   if (found.type === 'Rejected') return found;
   const { said } = found;
-  const cut = admit(draft, { kind: 'REWIND', after: said.revision - 1, reason: 'EDIT', by });
+  const cut = cutAfter(draft, said.revision - 1, 'EDIT', by);
   const [d, messageId] = mint(cut);
   return takenAs(startTurn(d, by, command.text, messageId), 'STARTED', messageId);
 }
@@ -45,13 +53,35 @@ export function retry(draft: StepDraft, by: Author, command: Of<'retry'>): Comma
   const refusal = cannotCut(draft.state, command.turnId);
   if (refusal) return refusal;
   const { conversation } = draft.state;
-  const said = conversation.findLast(isSaid);
+  const said = conversation.findLast(isMessage);
   const kept = command.from === 'MESSAGE' ? said : conversation.findLast(isGround);
-  if (!said || !kept) return refuse({ code: 'MESSAGE_NOT_FOUND' });
-  if (said.author.id !== by.id) return refuse({ code: 'NOT_YOURS', author: said.author });
-  const cut = admit(draft, { kind: 'REWIND', after: kept.revision, reason: 'RETRY', by });
-  return takenAs(startTurnAgain(cut, by), 'STARTED', said.id);
+  // Its message may be summarised, and what came of it not.
+  const author = said?.author ?? carriedIn(conversation)?.author;
+  if (!author || !kept) return notFound(draft.state);
+  if (author.id !== by.id) return refuse({ code: 'NOT_YOURS', author });
+  const cut = cutAfter(draft, kept.revision, 'RETRY', by);
+  return takenAs(startTurnAgain(cut, by), 'STARTED', (said ?? kept).id);
 }
+
+/** The entry that takes back all after `after`, and how full the context is without that. */
+function cutAfter(
+  draft: StepDraft,
+  after: number,
+  reason: EntryOf<'REWIND'>['reason'],
+  by: Author,
+): StepDraft {
+  const { conversation, projection } = draft.state;
+  const left = conversation.filter((entry) => entry.kind === 'CHECKPOINT' || entry.revision <= after);
+  return admit(draft, { kind: 'REWIND', after, reason, by, context: markOfCut(projection.context, left) });
+}
+
+const carriedIn = (conversation: readonly Entry[]): CarriedRequest | null => {
+  const [first] = conversation;
+  return first?.kind === 'CHECKPOINT' ? first.request : null;
+};
+
+const notFound = (state: State): CoreRefusal =>
+  refuse({ code: 'MESSAGE_NOT_FOUND', watermark: state.projection.checkpoint?.watermark ?? null });
 
 function messageToCut(
   state: State,
@@ -61,7 +91,7 @@ function messageToCut(
   const refusal = cannotCut(state, turnId);
   if (refusal) return refusal;
   const said = state.conversation.find((entry) => entry.id === messageId);
-  return said && isSaid(said) ? { type: 'said', said } : refuse({ code: 'MESSAGE_NOT_FOUND' });
+  return said && isMessage(said) ? { type: 'said', said } : notFound(state);
 }
 
 /** What was not read cannot be judged: whoever asks reads it first. */
@@ -75,9 +105,6 @@ function cannotCut(state: State, turnId: string | null): CoreRefusal | null {
   const last = state.projection.turn?.id ?? null;
   return last === turnId ? null : refuse({ code: 'STALE_TURN', currentTurnId: last });
 }
-
-/** What a person wrote, as against what came with a decision. */
-const isSaid = (entry: Entry): entry is Said => entry.kind === 'USER' && entry.source !== 'FEEDBACK';
 
 /** What an answer can be asked for. */
 const isGround = (entry: Entry): boolean =>

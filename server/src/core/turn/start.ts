@@ -2,8 +2,9 @@
  * Owns: how a turn begins (D-33): claim a generation, pin the principal, admit the USER entry, ask the model once
  * that is durable.
  */
-import type { Author } from 'schema/projection';
+import type { Author, Turn } from 'schema/projection';
 import { admit, mint, type StepDraft } from '../step-draft.ts';
+import { beginCompaction } from './compaction.ts';
 import { askModel } from './model-call.ts';
 import { afterTurn, drain, type Drained } from './queue.ts';
 import { newTurn } from './transitions.ts';
@@ -26,8 +27,12 @@ export function startFromQueue(draft: StepDraft): {
   return { draft: startTurn(emptied, drained.author, drained.text, drained.id), drained };
 }
 
-function claimTurn(draft: StepDraft, principal: Author): StepDraft {
+/** A turn that only summarises; null: there is nothing to summarise. */
+export const startCompacting = (draft: StepDraft, principal: Author): StepDraft | null =>
+  beginCompaction(claimTurn(draft, principal, 'COMPACT'), 'MANUAL');
+
+function claimTurn(draft: StepDraft, principal: Author, kind: Turn['kind'] = 'CHAT'): StepDraft {
   const [d, turnId] = mint(draft);
-  const turn = newTurn(turnId, d.state.projection.generation + 1, principal, d.at);
+  const turn = newTurn(turnId, kind, d.state.projection.generation + 1, principal, d.at);
   return admit(d, { kind: 'TURN', turn });
 }

@@ -21,10 +21,9 @@ export function stopTurn(draft: StepDraft): StepDraft {
   const stopping = turn && transition(turn, turn.id, { type: 'stop' }, draft.at);
   if (!stopping) return draft;
   const latched = supersedeCycles(admit(draft, { kind: 'TURN', turn: stopping }));
+  const asked = askedOf(latched.state);
   const aborts = [
-    ...(isAsking(latched.state)
-      ? [{ type: 'abortModel' as const, messageId: latched.state.attempt!.messageId }]
-      : []),
+    ...(asked === null ? [] : [{ type: 'abortModel' as const, messageId: asked }]),
     ...runningCalls(latched.state).map((callId) => ({ type: 'abortTool' as const, callId })),
   ];
   const dropped = dropHeld(latched);
@@ -44,10 +43,10 @@ function dropHeld(draft: StepDraft): StepDraft {
   const neverBegan = draft.state.held.flatMap(({ deed }) =>
     deed.type === 'runTool' ? [deed.call.callId] : [],
   );
-  const asking = isAsking(draft.state);
+  const asking = askedOf(draft.state) !== null;
   const settled = neverBegan.reduce((d, callId) => settleCall(d, callId, notRun), draft);
   const held = draft.state.held.filter(({ deed }) => !isOfTurn(deed));
-  return patch(settled, { held, ...(asking ? {} : { attempt: null }) });
+  return patch(settled, { held, ...(asking ? {} : { attempt: null, summary: null }) });
 }
 
 const notRun: ToolResult = {
@@ -59,7 +58,7 @@ const notRun: ToolResult = {
 /** Settles a latched turn once nothing it began is still under way. */
 export function finishStop(draft: StepDraft, message = 'Stopped.'): StepDraft {
   if (!isLatched(liveTurn(draft.state.projection))) return draft;
-  if (isAsking(draft.state) || runningCalls(draft.state).length > 0) return draft;
+  if (askedOf(draft.state) !== null || runningCalls(draft.state).length > 0) return draft;
   return settleTurn(draft, { type: 'CANCELED', reason: 'STOPPED', message, unconfirmed: [] });
 }
 
@@ -77,10 +76,9 @@ function forceSettle(draft: StepDraft): StepDraft {
   const turn = liveTurn(draft.state.projection);
   if (!turn || !isLatched(turn)) return draft;
   const unconfirmed = runningCalls(draft.state);
+  const asked = askedOf(draft.state);
   const orphans: readonly Orphan[] = [
-    ...(isAsking(draft.state)
-      ? [{ type: 'answer' as const, id: draft.state.attempt!.messageId, generation: turn.generation }]
-      : []),
+    ...(asked === null ? [] : [{ type: 'answer' as const, id: asked, generation: turn.generation }]),
     ...unconfirmed.map((id) => ({ type: 'call' as const, id, generation: turn.generation })),
   ];
   const { recoveries } = turn;
@@ -113,11 +111,25 @@ export const endOrphans = (draft: StepDraft): StepDraft =>
 /** A stale outcome changes nothing, but what it is of has ended. */
 export function orphanEnded(draft: StepDraft, stamp: Stamp, event: World): StepDraft {
   if (stamp.epoch !== draft.state.epoch) return draft;
-  const id = event.type === 'toolEnded' ? event.callId : event.type === 'modelEnded' ? event.messageId : null;
+  const id = endOf(event);
   const orphans = draft.state.orphans.filter(
     (orphan) => orphan.id !== id || orphan.generation !== stamp.generation,
   );
   return orphans.length < draft.state.orphans.length ? patch(draft, { orphans }) : draft;
+}
+
+/** What ended with it: a call, an answer, a summary. */
+function endOf(event: World): string | null {
+  switch (event.type) {
+    case 'toolEnded':
+      return event.callId;
+    case 'modelEnded':
+      return event.messageId;
+    case 'summaryEnded':
+      return event.compactionId;
+    default:
+      return null;
+  }
 }
 
 /** What Stop ends, as ids: the turn, the calls that run, and what outlived an earlier turn. */
@@ -133,11 +145,13 @@ const runningCalls = (state: State): readonly string[] =>
     .filter((open) => mayHaveBegun(state, open) && state.progress[open.call.callId]?.type === 'running')
     .map((open) => open.call.callId);
 
-/** True while a model call has left the core and has not ended. */
-function isAsking(state: State): boolean {
-  const { attempt } = state;
-  return (
-    attempt?.phase === 'calling' &&
-    !state.held.some(({ deed }) => deed.type === 'callModel' && deed.messageId === attempt.messageId)
-  );
+/** Id of the model call that has left the core and has not ended: of an answer, or of a summary. */
+function askedOf({ attempt, summary, held }: State): string | null {
+  if (attempt?.phase === 'calling') {
+    const { messageId } = attempt;
+    return held.some(({ deed }) => deed.type === 'callModel' && deed.messageId === messageId)
+      ? null
+      : messageId;
+  }
+  return summary && !held.some(({ deed }) => deed.type === 'summarise') ? summary.id : null;
 }

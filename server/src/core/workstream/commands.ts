@@ -6,11 +6,11 @@ import { decideApproval } from '../approvals/decide.ts';
 import { withChoice } from '../conversation/choice.ts';
 import type { Command } from '../inputs.ts';
 import { refuse } from '../refusals.ts';
-import { admit, mint, taken, takenAs, type CommandResult, type StepDraft } from '../step-draft.ts';
+import { admit, mint, patch, taken, takenAs, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { chosenAnew } from '../turn/model-call.ts';
 import { enqueue, hasRoom, hasRoomForText, queueCapacity } from '../turn/queue.ts';
 import { resend, retry, rewind } from '../turn/rewind.ts';
-import { startFromQueue, startTurn } from '../turn/start.ts';
+import { startCompacting, startFromQueue, startTurn } from '../turn/start.ts';
 import { endOrphans, forceStop, stopTargets, stopTurn } from '../turn/stop.ts';
 import { closeWorkstream, openWorkstream } from './lifecycle.ts';
 import { isLatched } from './state.ts';
@@ -46,6 +46,8 @@ export function runCommand(draft: StepDraft, by: Author, command: Command): Comm
       return closeWorkstream(draft, by);
     case 'open':
       return openWorkstream(draft, by);
+    case 'compact':
+      return compact(draft, by);
     case 'noteDiscarded':
       return noteDiscarded(draft, by, command.entries);
     case 'decide':
@@ -67,6 +69,7 @@ const passes: Readonly<Record<Command['type'], boolean>> = {
   open: false,
   decide: false,
   resumeQueue: false,
+  compact: false,
   noteDiscarded: true,
 };
 
@@ -156,11 +159,14 @@ function stop(draft: StepDraft, { turnId, force }: Of<'stop'>): CommandResult {
 function configure(
   draft: StepDraft,
   by: Author,
-  { title, approvalMode, model }: Of<'configure'>,
+  { title, approvalMode, model, instructions, tokenBudget }: Of<'configure'>,
 ): CommandResult {
   const { configuration } = draft.state.projection;
   const changed: Configuration = {
-    ...(model === null ? configuration : withChoice(configuration, model)),
+    ...withBounds(model === null ? configuration : withChoice(configuration, model), {
+      instructions,
+      tokenBudget,
+    }),
     // Who gives it the name it has wants to keep that.
     ...(title !== null && { title, titleSource: 'PERSON' as const }),
     ...(approvalMode !== null &&
@@ -172,12 +178,40 @@ function configure(
     changed.approvalMode === configuration.approvalMode &&
     changed.model === configuration.model &&
     changed.temperature === configuration.temperature &&
-    changed.effort === configuration.effort;
+    changed.effort === configuration.effort &&
+    changed.instructions === configuration.instructions &&
+    changed.tokenBudget === configuration.tokenBudget;
   if (same) return taken(draft, { type: 'Accepted', configuration });
-  return taken(chosenAnew(admit(draft, { kind: 'CONFIGURATION', configuration: changed })), {
+  const other = changed.model === configuration.model ? draft : patch(draft, { room: null });
+  return taken(chosenAnew(admit(other, { kind: 'CONFIGURATION', configuration: changed })), {
     type: 'Accepted',
     configuration: changed,
   });
+}
+
+/** What it is told beside what all are told, and how much it may spend; what is empty is none. */
+function withBounds(
+  configuration: Configuration,
+  {
+    instructions,
+    tokenBudget,
+  }: { readonly instructions: string | undefined; readonly tokenBudget: number | undefined },
+): Configuration {
+  const { instructions: told, tokenBudget: budget, ...others } = configuration;
+  const now = instructions ?? told ?? '';
+  const most = tokenBudget ?? budget ?? 0;
+  return { ...others, ...(now !== '' && { instructions: now }), ...(most > 0 && { tokenBudget: most }) };
+}
+
+/** A turn of its own, whose principal is who asks (D-40). */
+function compact(draft: StepDraft, by: Author): CommandResult {
+  const live = liveTurn(draft.state.projection);
+  if (live) return refuse({ code: 'BUSY', currentTurnId: live.id });
+  if (draft.state.conversationFrom > 0) return refuse({ code: 'BUSY', currentTurnId: null });
+  const compacting = startCompacting(draft, by);
+  return compacting
+    ? taken(compacting, { type: 'Accepted', turnId: liveTurn(compacting.state.projection)?.id ?? null })
+    : refuse({ code: 'NOTHING_TO_COMPACT' });
 }
 
 function noteDiscarded(draft: StepDraft, by: Author, entries: number): CommandResult {

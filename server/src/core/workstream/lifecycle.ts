@@ -44,9 +44,9 @@ export function openWorkstream(draft: StepDraft, by: Author): CommandResult {
  * (D-24).
  */
 export function canUnload(state: State): boolean {
-  const { projection, pending, batches, durableBatches, held, attempt, orphans, closing } = state;
+  const { projection, pending, batches, durableBatches, held, attempt, summary, orphans, closing } = state;
   if (pending.length > 0 || durableBatches < batches || held.length > 0 || closing) return false;
-  if (attempt !== null || orphans.length > 0) return false;
+  if (attempt !== null || summary !== null || orphans.length > 0) return false;
   return liveTurn(projection) === null || onlyWaits(projection);
 }
 

@@ -11,6 +11,7 @@ import {
   isConversation,
   isSuperseded,
   liveTurn,
+  type Context,
   type Entry,
   type Overlay,
   type Projection,
@@ -18,6 +19,9 @@ import {
 } from 'schema/projection';
 import type { Deed } from '../effects.ts';
 import type { Receipt } from '../journal/receipt.ts';
+import type { Room } from '../context/meter.ts';
+import type { Cut } from '../context/watermark.ts';
+import type { ModelFault } from '../models/fault.ts';
 import type { Ladder } from '../models/ladder.ts';
 
 /** The attempt at an answer that is under way: being asked, or waiting to be asked again. */
@@ -31,6 +35,14 @@ export interface Attempt {
   readonly waits: boolean;
   /** It is being ended because another model was chosen while it waited. */
   readonly recalled: boolean;
+}
+
+/** A summary that is being made (D-40). */
+export interface Summary {
+  /** Id of the compaction. */
+  readonly id: string;
+  /** Null: the conversation is being read for it. */
+  readonly cut: Cut | null;
 }
 
 /** How far a declared call has come in this process. Settled calls are in the projection only. */
@@ -65,7 +77,10 @@ export interface State {
   readonly incarnation: string;
   readonly epoch: number;
   readonly projection: Projection;
-  /** What the model is told above `conversationFrom`: conversation entries that are not superseded. */
+  /**
+   * What the model is told above `conversationFrom`: the latest summary first, then the conversation entries above its
+   * watermark that are not superseded.
+   */
   readonly conversation: readonly Entry[];
   /** What lies at or below this revision is in the database only; 0 when nothing does. */
   readonly conversationFrom: number;
@@ -80,6 +95,13 @@ export interface State {
   readonly batches: number;
   readonly durableBatches: number;
   readonly attempt: Attempt | null;
+  readonly summary: Summary | null;
+  /** Why the conversation is being summarised, when it did not fit; reported when that does not help (D-39). */
+  readonly overflow: ModelFault | null;
+  /** What was found of the model that was asked last; null: none was asked since it was chosen. */
+  readonly room: Room | null;
+  /** Tokens spent for this workstream, by every caller, in every epoch. */
+  readonly spent: number;
   readonly progress: Readonly<Record<string, Progress>>;
   readonly held: readonly Held[];
   readonly orphans: readonly Orphan[];
@@ -95,6 +117,8 @@ export function loadedState(loaded: {
   readonly projection: Projection;
   /** Null: it is read when it is needed, so that loading does not grow with history. */
   readonly conversation: readonly Entry[] | null;
+  /** Absent: nothing. */
+  readonly spent?: number;
 }): State {
   return {
     workstreamId: loaded.id,
@@ -110,6 +134,10 @@ export function loadedState(loaded: {
     batches: 0,
     durableBatches: 0,
     attempt: null,
+    summary: null,
+    overflow: null,
+    room: null,
+    spent: loaded.spent ?? 0,
     progress: {},
     held: [],
     orphans: [],
@@ -118,11 +146,25 @@ export function loadedState(loaded: {
   };
 }
 
-/** Of these entries, those the model is told. */
-export const told = (projection: Projection, entries: readonly Entry[]): readonly Entry[] =>
-  entries.filter((e) => isConversation(e.kind) && !isSuperseded(projection, e.revision));
+/** Of these entries, those the model is told, in the order in which it is: the latest summary stands before all else. */
+export function told(projection: Projection, entries: readonly Entry[]): readonly Entry[] {
+  const { checkpoint } = projection;
+  const said = entries.filter(
+    (e) =>
+      isConversation(e.kind) &&
+      e.kind !== 'CHECKPOINT' &&
+      e.revision > (checkpoint?.watermark ?? 0) &&
+      !isSuperseded(projection, e.revision),
+  );
+  const summary = checkpoint && entries.find((e) => e.revision === checkpoint.revision);
+  return summary ? [summary, ...said] : said;
+}
 
 /** The stop latch is set: nothing new begins in this turn (D-65). */
 export const isLatched = (turn: Turn | null): boolean => turn?.phase === 'INTERRUPTING';
+
+/** How full the context is, with what is known of the model beside the journal. */
+export const contextOf = ({ projection, room }: State): Context =>
+  room ? { ...projection.context, ...room } : projection.context;
 
 export const liveTurnOf = (state: State): Turn | null => liveTurn(state.projection);

@@ -1,0 +1,103 @@
+/**
+ * Owns: how full the context of the model is, and what follows from that (D-39): what the provider counted for the
+ * prefix that still stands, and an estimate of what came after.
+ * Does not own: how a text is estimated (`tokens.ts`), or what is done about a full context (`turn/compaction.ts`).
+ *
+ * Invariant: a count that cannot be is not believed (G8, G9); one that is holds for the conversation it was made of,
+ * not for one that was cut below it, summarised, or told to another model.
+ */
+import type { Context, ContextMark, Counted, Entry, EntryOf, Usage } from 'schema/projection';
+import { tokensOfAll } from './tokens.ts';
+
+/** Of the window: above it the model is advised to wind down, and summarised at the end of its turn (D-39). */
+const soft = 0.8;
+/** Above it the model is not asked before room was made (D-39: soft + 0.10, at most 0.95). */
+const hard = Math.min(0.95, soft + 0.1);
+/** Kept free beside the answer, for what an estimate is wrong by. */
+const slack = 0.05;
+
+/** Tokens the model is told now. */
+export function usedOf({ told, counted, overhead }: ContextMark): number {
+  if (!counted) return overhead + told;
+  return Math.max(0, Math.round(counted.tokens + (told - counted.told) * counted.scale));
+}
+
+/** True while a part of that is estimated. */
+export const isEstimated = ({ told, counted }: ContextMark): boolean => counted?.told !== told;
+
+/** True when so many more tokens bring it above the soft threshold. False where the window is not known. */
+export const isOverSoft = (context: ContextMark, more = 0): boolean => isOver(context, soft, more);
+export const isOverHard = (context: ContextMark, more = 0): boolean => isOver(context, hard, more);
+
+const isOver = (context: ContextMark, part: number, more: number): boolean =>
+  context.window !== null && usedOf(context) + more > context.window * part;
+
+/** Not known to be too long for the model. */
+export const mayFit = (context: ContextMark): boolean =>
+  context.window === null || usedOf(context) <= context.window;
+
+/** Tokens there is room for, when an answer of at most `maxOutput` (null: not said) is to fit as well (R-1.12). */
+export function roomIn(context: ContextMark, maxOutput: number | null = null): number {
+  const { window } = context;
+  if (window === null) return Number.POSITIVE_INFINITY;
+  const answer = Math.min(maxOutput ?? window / 4, window / 4);
+  return Math.max(0, Math.floor(window - answer - window * slack - usedOf(context)));
+}
+
+/** What was asked: how much the model can read, and what stood beside the conversation. */
+export interface Room {
+  /** Null: not known. */
+  readonly window: number | null;
+  readonly overhead: number;
+}
+
+/** The mark that an answer carries: `tokens` is its own estimate, `usage` what the provider counted. */
+export function markOfAnswer(
+  context: Context,
+  room: Room | null,
+  usage: Usage | null,
+  tokens: number,
+): ContextMark {
+  const { window, overhead } = room ?? context;
+  const before: ContextMark = { told: context.told, counted: context.counted, window, overhead };
+  const told = context.told + tokens;
+  return { ...before, told, counted: countedOf(before, usage, told) ?? before.counted };
+}
+
+/** Null: there is no count, or none that can be believed. */
+function countedOf(before: ContextMark, usage: Usage | null, told: number): Counted | null {
+  if (!usage || usage.inputTokens <= 0) return null;
+  const { inputTokens, outputTokens } = usage;
+  const guess = usedOf(before);
+  if (before.window !== null && inputTokens > before.window) return null;
+  // A prefix that was counted grew by little: a leap is a mistake of the endpoint. What was never counted may be anything.
+  if (before.counted && inputTokens > 2.5 * guess + 1_024) return null;
+  if (inputTokens < guess / 4 - 1_024) return null;
+  const estimated = Math.max(1, before.overhead + before.told);
+  // Thoughts are written and not told again.
+  const written = Math.max(0, outputTokens - (usage.reasoningTokens ?? 0));
+  return { tokens: inputTokens + written, told, scale: clamp(inputTokens / estimated) };
+}
+
+const clamp = (scale: number): number => Math.min(4, Math.max(0.5, scale));
+
+/** The mark of a conversation that was cut: that of the last answer in it, and what comes after. */
+export function markOfCut(context: Context, left: readonly Entry[]): ContextMark {
+  const { window, overhead } = context;
+  const told = tokensOfAll(left);
+  const answer = left.findLast(
+    (e): e is EntryOf<'ASSISTANT'> => e.kind === 'ASSISTANT' && Boolean(e.context),
+  );
+  const checkpoint = left.find((e) => e.kind === 'CHECKPOINT');
+  // What was counted before the summary was counted with all that it stands for.
+  const stands = answer && answer.revision > (checkpoint?.revision ?? 0) && context.counted;
+  return { told, counted: stands ? (answer.context?.counted ?? null) : null, window, overhead };
+}
+
+/** The mark of a conversation that begins with a summary: nobody has counted it yet. */
+export const markOfSummary = ({ window, overhead }: Context, told: number): ContextMark => ({
+  told,
+  counted: null,
+  window,
+  overhead,
+});

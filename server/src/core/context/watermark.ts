@@ -1,0 +1,99 @@
+/**
+ * Owns: up to where a conversation is summarised (D-40).
+ *
+ * Invariants: no call is parted from its result; an answer with open calls and the last input that nobody has answered
+ * are never summarised; what is being worked on crosses word for word; a summary is never made of a summary alone (G3).
+ */
+import {
+  compactionAdvice,
+  type CarriedRequest,
+  type CompactionTrigger,
+  type Entry,
+  type EntryOf,
+} from 'schema/projection';
+import { cutMiddle } from '../kit/cut.ts';
+
+export interface Cut {
+  /** Everything told up to this revision is summarised, with the summary before. */
+  readonly watermark: number;
+  readonly summarised: readonly Entry[];
+  readonly kept: readonly Entry[];
+  readonly request: CarriedRequest | null;
+}
+
+/** Of the window, what stays as it is beside what must; by hand as little as possible does. */
+const keptPart: Readonly<Record<CompactionTrigger, number>> = {
+  TOOLS: 0.1,
+  END_OF_TURN: 0.1,
+  OVERFLOW: 0.05,
+  MANUAL: 0,
+};
+/** Of the window, what a request may take that crosses; UTF-16 units of one token: 3. */
+const requestPart = 0.25;
+/** Where the window is not known. */
+const usualWindow = 8_192;
+/** It is not worth a summary by itself to make less room than this, of the window. */
+const worthPart = 0.1;
+
+/** Null: there is nothing to summarise, or (unless it must be) not enough to be worth it. */
+export function cutOf(
+  told: readonly Entry[],
+  { trigger, window }: { readonly trigger: CompactionTrigger; readonly window: number | null },
+): Cut | null {
+  const size = window ?? usualWindow;
+  const entries = told.filter((entry) => entry.kind !== 'CHECKPOINT');
+  const must = mustKeepFrom(entries);
+  let from = must;
+  let kept = 0;
+  for (let i = must - 1; i >= 0; i -= 1) {
+    kept += entries[i]!.tokens ?? 0;
+    if (kept > size * keptPart[trigger]) break;
+    if (entries[i]!.kind !== 'TOOL') from = i;
+  }
+  const gone = entries.slice(0, from);
+  const freed = gone.reduce((sum, entry) => sum + (entry.tokens ?? 0), 0);
+  const last = gone.at(-1);
+  if (!last) return null;
+  const isOwed = trigger === 'OVERFLOW' || trigger === 'MANUAL';
+  if (!isOwed && freed < size * worthPart) return null;
+  return {
+    watermark: last.revision,
+    summarised: told.slice(0, told.indexOf(last) + 1),
+    kept: entries.slice(from),
+    request: requestIn(told, gone, Math.floor(size * requestPart * 3)),
+  };
+}
+
+/** Index of the first entry that must stay: the answer whose calls are open, or the inputs nobody has answered. */
+function mustKeepFrom(entries: readonly Entry[]): number {
+  const answered = new Set(entries.flatMap((entry) => (entry.kind === 'TOOL' ? [entry.callId] : [])));
+  const open = entries.findIndex(
+    (entry) => entry.kind === 'ASSISTANT' && entry.calls.some((call) => !answered.has(call.callId)),
+  );
+  if (open !== -1) return open;
+  let from = entries.length;
+  while (from > 0 && isInput(entries[from - 1]!)) from -= 1;
+  return from;
+}
+
+const isInput = (entry: Entry): boolean =>
+  entry.kind === 'USER' || (entry.kind === 'SYSTEM' && entry.source !== compactionAdvice);
+
+/** What was asked since the last answer that closed the matter, if that is summarised. */
+function requestIn(told: readonly Entry[], gone: readonly Entry[], longest: number): CarriedRequest | null {
+  const closed = told.findLastIndex((entry) => entry.kind === 'ASSISTANT' && entry.calls.length === 0);
+  const asked = told
+    .slice(closed + 1)
+    .filter((entry): entry is EntryOf<'USER'> => entry.kind === 'USER' && gone.includes(entry));
+  const before = closed === -1 ? told.find((entry) => entry.kind === 'CHECKPOINT') : undefined;
+  const carried = before?.kind === 'CHECKPOINT' ? before.request : null;
+  const author = carried?.author ?? asked[0]?.author;
+  if (!author) return null;
+  const text = [
+    carried?.text ?? '',
+    ...asked.filter((e) => e.source !== 'COMPACTION_RESUME').map((e) => e.text),
+  ]
+    .filter((said) => said !== '')
+    .join('\n\n');
+  return text === '' ? null : { author, text: cutMiddle(text, longest) };
+}

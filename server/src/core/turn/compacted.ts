@@ -1,0 +1,166 @@
+/**
+ * Owns: what follows when a conversation was summarised, or could not be (D-40): the turn goes on where it was.
+ *
+ * Invariants: a summary is taken only by the turn and the compaction that asked for it; one that came to nothing leaves
+ * the conversation as it was, and says so once; no summary makes a conversation longer (G3).
+ */
+import { liveTurn, type CompactionTrigger, type EntryBody } from 'schema/projection';
+import { markOfSummary, mayFit, usedOf } from '../context/meter.ts';
+import { resumeAfterSummary } from '../context/texts.ts';
+import { tokensOf, tokensOfAll } from '../context/tokens.ts';
+import type { SummaryOutcome } from '../inputs.ts';
+import { admit, patch, show, type StepDraft } from '../step-draft.ts';
+import { contextOf, isLatched } from '../workstream/state.ts';
+import { drainOrSettle } from './answer.ts';
+import { finishBatch } from './calls.ts';
+import { goOnCompacting } from './compaction.ts';
+import { askModel } from './model-call.ts';
+import { settleTurn } from './settle.ts';
+import { finishStop } from './stop.ts';
+import { transition } from './transitions.ts';
+
+/** What came of it, for who goes on: null, that it did; or why not. */
+type Failure = Extract<SummaryOutcome, { readonly type: 'failed' }>;
+
+/** How far a summary has come. */
+export function summaryNotice(draft: StepDraft, compactionId: string, message: string): StepDraft {
+  if (draft.state.summary?.id !== compactionId || isLatched(liveTurn(draft.state.projection))) return draft;
+  return show(draft, { type: 'Notice', level: 'INFO', code: 'COMPACTING', message });
+}
+
+export function summaryEnded(draft: StepDraft, compactionId: string, outcome: SummaryOutcome): StepDraft {
+  const { summary, projection } = draft.state;
+  if (summary?.id !== compactionId) return draft;
+  const over = patch(draft, { summary: null });
+  if (isLatched(liveTurn(projection))) return finishStop(over);
+  switch (outcome.type) {
+    case 'aborted':
+      return failed(over, {
+        type: 'failed',
+        reason: 'ABORTED',
+        message: 'The summary was ended from outside.',
+      });
+    case 'failed':
+      return failed(over, outcome);
+    case 'summarised':
+      return summarised(draft, outcome);
+  }
+}
+
+/** What was needed for it has been read. */
+export function conversationReadToCompact(draft: StepDraft): StepDraft {
+  if (!draft.state.summary || draft.state.summary.cut) return draft;
+  return goOnCompacting(draft) ?? nothingToSummarise(draft);
+}
+
+/** In another process: it is begun again, for its own reason. */
+export const resumeCompaction = (draft: StepDraft): StepDraft =>
+  goOnCompacting(draft) ?? nothingToSummarise(draft);
+
+const nothingToSummarise = (draft: StepDraft): StepDraft =>
+  failed(patch(draft, { summary: null }), {
+    type: 'failed',
+    reason: 'NOT_ENOUGH',
+    message: 'There is nothing left to summarise.',
+  });
+
+function summarised(
+  draft: StepDraft,
+  { summary, alias, model }: Extract<SummaryOutcome, { readonly type: 'summarised' }>,
+): StepDraft {
+  const { projection, summary: asked } = draft.state;
+  const context = contextOf(draft.state);
+  const over = patch(draft, { summary: null });
+  const cut = asked?.cut;
+  const compaction = liveTurn(projection)?.compaction;
+  if (!cut || !compaction) return over;
+  const body: EntryBody = {
+    kind: 'CHECKPOINT',
+    summary,
+    watermark: cut.watermark,
+    request: cut.request,
+    trigger: compaction.trigger,
+    before: usedOf(context),
+    after: 0,
+    model,
+    alias,
+    context,
+  };
+  const told = tokensOf(body) + tokensOfAll(cut.kept);
+  const mark = markOfSummary(context, told);
+  if (told >= context.told)
+    return failed(over, {
+      type: 'failed',
+      reason: 'NOT_SHORTER',
+      message: 'The summary was no shorter than what it was to stand for.',
+    });
+  const checked = admit(over, { ...body, after: usedOf(mark), context: mark });
+  return goOn(checked, compaction.trigger, compaction.resume, null);
+}
+
+function failed(draft: StepDraft, failure: Failure): StepDraft {
+  const compaction = liveTurn(draft.state.projection)?.compaction;
+  if (!compaction) return draft;
+  const said = show(draft, {
+    type: 'Notice',
+    level: 'WARNING',
+    code: 'COMPACTION_FAILED',
+    message: `${failure.message} The conversation is as it was.`,
+  });
+  return goOn(said, compaction.trigger, false, failure);
+}
+
+function goOn(
+  draft: StepDraft,
+  trigger: CompactionTrigger,
+  resume: boolean,
+  failure: Failure | null,
+): StepDraft {
+  const turn = liveTurn(draft.state.projection)!;
+  const running = transition(turn, turn.id, { type: 'compacted' }, draft.at)!;
+  if (trigger === 'MANUAL') return endOfCompactTurn(draft, failure);
+  const d = admit(draft, { kind: 'TURN', turn: running });
+  switch (trigger) {
+    case 'TOOLS':
+      return finishBatch(d);
+    case 'END_OF_TURN':
+      return resume ? askModel(admit(d, resumeEntry(d))) : drainOrSettle(d);
+    case 'OVERFLOW':
+      return failure ? overflowed(d, failure) : askModel(patch(d, { overflow: null }));
+  }
+}
+
+const resumeEntry = (draft: StepDraft): EntryBody => ({
+  kind: 'USER',
+  text: resumeAfterSummary,
+  author: liveTurn(draft.state.projection)!.principal,
+  source: 'COMPACTION_RESUME',
+});
+
+/** The first error is the one reported (D-39); one of our own making is tried at the endpoint, which has the last word. */
+function overflowed(draft: StepDraft, failure: Failure): StepDraft {
+  const { overflow } = draft.state;
+  const d = patch(draft, { overflow: null });
+  if (overflow?.local && mayFit(contextOf(d.state))) return askModel(d);
+  const message = overflow?.message ?? 'The conversation does not fit into the context of the model.';
+  return settleTurn(d, {
+    type: 'FAILED',
+    reason: 'MODEL_CONTEXT_OVERFLOW',
+    message: `${message} It could not be summarised either: ${failure.message}`,
+    unconfirmed: [],
+  });
+}
+
+function endOfCompactTurn(draft: StepDraft, failure: Failure | null): StepDraft {
+  return settleTurn(
+    draft,
+    failure
+      ? {
+          type: 'FAILED',
+          reason: `COMPACTION_${failure.reason}`,
+          message: `${failure.message} The conversation is as it was.`,
+          unconfirmed: [],
+        }
+      : { type: 'COMPLETED', reason: 'COMPACTED', message: '', unconfirmed: [] },
+  );
+}

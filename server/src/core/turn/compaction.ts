@@ -1,0 +1,84 @@
+/**
+ * Owns: beginning to summarise a conversation (D-40): when that is due, and asking for it. What follows is in
+ * `compacted.ts`.
+ *
+ * Invariants: one compaction at a time, and one between two answers; what came to nothing twice in a turn is not tried
+ * again in it, unless the conversation does not fit at all.
+ */
+import { liveTurn, type CompactionTrigger } from 'schema/projection';
+import { isOverHard, isOverSoft } from '../context/meter.ts';
+import { cutOf } from '../context/watermark.ts';
+import { choiceOf } from '../conversation/choice.ts';
+import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
+import { contextOf, type State } from '../workstream/state.ts';
+import { isSpent } from './budget.ts';
+import { transition } from './transitions.ts';
+
+/** Compactions in a row that may come to nothing before a turn goes on without. */
+const maxFailures = 2;
+
+/** True when results of so many tokens are to wait for a summary (D-34). */
+export function isOwed(state: State, tokens: number): boolean {
+  const context = contextOf(state);
+  const over = isOverHard(context, tokens) || (context.advised && isOverSoft(context, tokens));
+  return over && mayTry(state);
+}
+
+/** True when the end of a turn is the time for a summary. */
+export const isDueAtEnd = (state: State): boolean =>
+  isOverSoft(contextOf(state)) && mayTry(state) && !isSpent(state);
+
+const mayTry = ({ projection }: State): boolean =>
+  !projection.context.tried && projection.context.failures < maxFailures;
+
+/** Null: there is nothing in it to summarise. */
+export function beginCompaction(draft: StepDraft, trigger: CompactionTrigger): StepDraft | null {
+  const { context } = draft.state.projection;
+  const turn = liveTurn(draft.state.projection);
+  if (!turn || (isRead(draft.state) && !cutFor(draft.state, trigger))) return null;
+  const [d, id] = mint(draft);
+  const resume = trigger === 'END_OF_TURN' && context.advised;
+  const compacting = transition(
+    turn,
+    turn.id,
+    { type: 'compact', compaction: { id, trigger, resume } },
+    d.at,
+  );
+  return compacting && goOnCompacting(admit(d, { kind: 'TURN', turn: compacting }));
+}
+
+/** Asks for the summary, or for the conversation that it is made of; null: there turned out to be nothing to summarise. */
+export function goOnCompacting(draft: StepDraft): StepDraft | null {
+  const { state } = draft;
+  const compaction = liveTurn(state.projection)?.compaction;
+  if (!compaction) return null;
+  const { id, trigger } = compaction;
+  if (!isRead(state))
+    return perform(patch(draft, { summary: { id, cut: null } }), {
+      type: 'readConversation',
+      stamp: stampOf(state),
+      compactionId: id,
+    });
+  const cut = cutFor(state, trigger);
+  if (!cut) return null;
+  const { configuration } = state.projection;
+  const told = show(patch(draft, { summary: { id, cut } }), {
+    type: 'Notice',
+    level: 'INFO',
+    code: 'COMPACTING',
+    message: 'Older history is being summarised to make room.',
+  });
+  return performAfter(told, {
+    type: 'summarise',
+    stamp: stampOf(state),
+    compactionId: id,
+    model: choiceOf(configuration),
+    entries: cut.summarised,
+    window: contextOf(state).window,
+  });
+}
+
+const cutFor = (state: State, trigger: CompactionTrigger) =>
+  cutOf(state.conversation, { trigger, window: contextOf(state).window });
+
+const isRead = (state: State): boolean => state.conversationFrom === 0;
