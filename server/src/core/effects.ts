@@ -47,6 +47,8 @@ export type Deed =
       readonly type: 'suggestTitle';
       readonly stamp: Stamp;
       readonly model: ModelChoice;
+      /** The model that has just answered, which is asked first. */
+      readonly lane: string;
       readonly question: string;
       readonly answer: string;
     };

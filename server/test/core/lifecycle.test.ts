@@ -441,6 +441,13 @@ describe('a name', () => {
     expect(w.titles).toHaveLength(1);
   });
 
+  it('is asked of the model that answered first, which is known to do so, and not of the one it stood in for', () => {
+    const w = asking();
+    w.answer({ text: 'hi', alias: 'spare' });
+    w.store();
+    expect(w.titles).toMatchObject([{ model: { alias: 'test' }, lane: 'spare' }]);
+  });
+
   it('is asked for, though the next turn is stopped before the first is durable (broke: Stop dropped the question)', () => {
     const w = asking();
     w.answer({ text: 'hi' });

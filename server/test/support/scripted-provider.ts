@@ -88,6 +88,8 @@ export interface ScriptedProvider {
   script(steps: readonly Step[]): void;
   /** Answers every request that no step takes; for tests that cannot know how many requests will come. */
   respond(f: (body: ChatBody, n: number) => Step | Promise<Step>): void;
+  /** Answers each request for a name from now on; without it all get one. */
+  name(f: (body: ChatBody) => Step): void;
   /** Opens a gate for now and for ever. */
   release(gate: string): void;
   /** The body of the n-th request (1 is the first), as soon as it has come. Rejects when the provider is closed first. */
@@ -121,6 +123,7 @@ export async function startScriptedProvider(
   const script = {
     steps: [] as Step[],
     respond: null as ((body: ChatBody, n: number) => Step | Promise<Step>) | null,
+    name: (_body: ChatBody): Step => ({ stream: ['Named by the model'] }),
   };
   let calls = 0;
 
@@ -149,8 +152,7 @@ export async function startScriptedProvider(
     const body = JSON.parse(text) as ChatBody;
     // A name for the conversation may be asked for whenever one is over; no script is about that.
     if (asksForName(body)) {
-      const step: Step = { stream: ['Named by the model'] };
-      return sendStream(response, step, body, 0);
+      return answer(response, script.name(body), body, 0);
     }
     const n = requests.push(body);
     requestHeaders.push(request.headers);
@@ -165,6 +167,10 @@ export async function startScriptedProvider(
         `unexpected request ${n}, last message: ${JSON.stringify(body.messages?.at(-1))}`,
       );
     }
+    await answer(response, step, body, n);
+  }
+
+  async function answer(response: ServerResponse, step: Step, body: ChatBody, n: number): Promise<void> {
     if (step.status !== undefined) return sendStatus(response, step.status, step);
     await sendStream(response, step, body, n);
   }
@@ -241,6 +247,7 @@ export async function startScriptedProvider(
     requestHeaders,
     script: (steps) => void script.steps.push(...steps),
     respond: (f) => void (script.respond = f),
+    name: (f) => void (script.name = f),
     release: (gate) => facts.tell(`release ${gate}`),
     async waitForRequest(n) {
       await facts.wait(`request ${n}`);

@@ -8,7 +8,7 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
 import type { Fault } from './asked.ts';
-import { createHider } from './hide.ts';
+import { hiderOf } from './hide.ts';
 import { isRecord, maxCount, textOf, type Json } from './wire/json.ts';
 
 export type { FaultKind } from '../../ports/model.ts';
@@ -133,7 +133,7 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
     ...(wait !== null && { advice: `try again ${wait}, or choose another model` }),
     ...more,
   };
-  const hide = createHider(scope.secrets);
+  const hide = hiderOf(scope.secrets);
   const detail = clean(more.detail ?? '', hide);
   const { endpoint, key, model } = places[scope.source];
   const where = advice.replace('{endpoint}', endpoint).replace('{key}', key).replace('{model}', model);
@@ -347,14 +347,18 @@ export function codeOf(error: unknown): string {
 }
 
 /** One line, at most 300 characters, nothing secret, no full stop at its end. */
-function clean(text: string, hide: (text: string, isCut?: boolean) => string): string {
-  // The sentence is hidden once more as a whole: cleaning may put together what was apart.
-  const line = hide(text.slice(0, maxSaid), text.length > maxSaid)
-    .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
-    .replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ')
-    .trim();
+function clean(text: string, hide: (text: string) => string): string {
+  const line = hide(
+    text
+      .slice(0, maxSaid)
+      .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
+      .replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ')
+      .trim(),
+  );
   const characters = [...line];
   if (characters.length > 300) return `${characters.slice(0, 300).join('')}…`;
+  // The last word was cut: it may be the beginning of a credential, too short to be known.
+  if (text.length > maxSaid) return `${line.slice(0, line.lastIndexOf(' ') + 1)}…`;
   let end = line.length;
   while (end > 0 && '.; '.includes(line[end - 1]!)) end--;
   return line.slice(0, end);

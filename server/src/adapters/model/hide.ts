@@ -1,118 +1,169 @@
 /**
  * Owns: taking credentials out of what is shown, also where an endpoint tells them in another way of writing.
  *
- * Invariant: a secret is found whatever invisible characters or white space stand in it, in either case, and encoded as
- * base64, in hexadecimal digits, for a URL, for HTML or for JSON; finding it costs what the text is long.
+ * What is looked at is not a text but what it says: its escapes (of a URL, of HTML, of JSON, of a program) are undone, and
+ * those that come out of that, until there are none; where there is no end of it, nothing is shown. Of what it says, the
+ * letters and digits of ASCII count: what stands between them (white space, characters nobody sees, the colons of a dump)
+ * hides nothing. There, each credential is looked for as it is, and as its bytes are written in hexadecimal digits or in
+ * base64, also the one within the other.
+ *
+ * Invariants: of a credential no `run` of letters and digits stays in what is shown, and none of `least` signs or more
+ * stays as a whole (in base64, one of less than six bytes does: that looks like any word); what it costs is what the text
+ * is long.
  */
 
-/** Secrets shorter than this are hidden as they are only, since their encodings may be anything. */
-const minEncoded = 4;
-/** And those shorter than this are not looked for across white space: it may be the end and the beginning of words. */
-const minSpaced = 8;
-/** The beginning of a secret at the end of a text that was cut is hidden from this length on. */
-const minBegin = 4;
+/** As many letters and digits in a row as are looked for: of a credential that was cut or mangled no more is shown. */
+const run = 8;
+/** Credentials of less than this are hidden only as they stand: they may be part of any word. */
+const least = 4;
+/** How deep escapes may be within escapes: far deeper than anybody means to write. */
+const deepest = 16;
 
-/** One character as it is written: by its bytes, as its number, by name, or what is not seen at all; a backslash only escapes. */
-const written =
-  /%(?:25)*([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{1,6});?|&#0{0,8}(\d{1,7});?|&(amp|lt|gt|quot|apos|sol|plus|equals|lowbar|hyphen|dash|period|colon|num|percnt|excl|commat);|\\(?:u00|x)([0-9a-f]{2})|([\s\\\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}])|./giu;
-const named: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    amp: '&',
-    lt: '<',
-    gt: '>',
-    quot: '"',
-    apos: "'",
-    sol: '/',
-    plus: '+',
-    equals: '=',
-    lowbar: '_',
-    hyphen: '-',
-    dash: '-',
-    period: '.',
-    colon: ':',
-    num: '#',
-    percnt: '%',
-    excl: '!',
-    commat: '@',
-  }),
+const escape =
+  /(?:%|\\x)(?<byte>[\da-f]{2})|(?:%u|\\u)(?<unit>[\da-f]{4})|&#x(?<hex>[\da-f]{1,8});|\\u\{(?<braced>[\da-f]{1,8})\}|&#(?<decimal>\d{1,9});|&(?<name>[a-z]{2,8});|\\(?<escaped>[^ux])|(?<prefix>0x)(?=[\da-f]{2})/g;
+/** By name, HTML writes what is neither a letter nor a digit; of that, only ASCII may be part of an escape or credential. */
+const named = new Map(
+  'excl! quot" num# dollar$ percnt% amp& apos\' lpar( rpar) ast* plus+ comma, period. sol/ colon: semi; lt< equals= gt> quest? commat@ lsqb[ bsol\\ rsqb] hat^ lowbar_ grave` lbrace{ verbar| rbrace}'
+    .split(' ')
+    .map((pair) => [pair.slice(0, -1), pair.slice(-1)]),
 );
+const unseen = /[\s\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
 
-interface Bare {
-  /** The bytes that are meant, one a character, with nothing invisible, in one case and one alphabet of base64. */
-  readonly bytes: string;
+/** What a text says: its bytes as UTF-8, one a character, in small letters, without what is not seen. */
+interface Reading {
+  readonly signs: string;
   /** Of each, where it begins and ends in the text. */
   readonly from: readonly number[];
   readonly to: readonly number[];
 }
 
-function bareOf(text: string): Bare {
+function createReading() {
   const parts: string[] = [];
   const from: number[] = [];
   const to: number[] = [];
-  for (const match of text.matchAll(written)) {
-    const [whole, byte, hex, decimal, name, escaped, unseen] = match;
-    if (unseen !== undefined) continue;
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    const bytes =
-      (byte ?? escaped) !== undefined
-        ? String.fromCharCode(Number.parseInt((byte ?? escaped)!, 16))
-        : Buffer.from(
-            name !== undefined
-              ? (named.get(name.toLowerCase()) ?? whole)
-              : (hex ?? decimal) !== undefined && code <= 0x10ffff
-                ? String.fromCodePoint(code)
-                : whole,
-          ).toString('latin1');
-    for (const one of bytes) {
-      parts.push(plain(one));
-      from.push(match.index);
-      to.push(match.index + whole.length);
-    }
+  return {
+    add(signs: string, begin: number, end: number): void {
+      parts.push(signs);
+      for (let i = 0; i < signs.length; i++) {
+        from.push(begin);
+        to.push(end);
+      }
+    },
+    get: (): Reading => ({ signs: parts.join(''), from, to }),
+  };
+}
+
+const signsOf = (character: string): string =>
+  unseen.test(character) ? '' : Buffer.from(character).toString('latin1').toLowerCase();
+
+/** What a text says once no escape is left in it; null when there is no end of them. */
+function read(text: string): Reading | null {
+  const plain = createReading();
+  let end = 0;
+  for (const character of text) {
+    end += character.length;
+    plain.add(signsOf(character), end - character.length, end);
   }
-  return { bytes: parts.join(''), from, to };
+  let reading = plain.get();
+  for (let i = 0; i < deepest; i++) {
+    const undone = undo(reading);
+    if (undone === reading) return reading;
+    reading = undone;
+  }
+  return null;
 }
 
-const plain = (byte: string): string => (byte === '-' ? '+' : byte === '_' ? '/' : byte.toLowerCase());
+function undo(reading: Reading): Reading {
+  const { signs, from, to } = reading;
+  const undone = createReading();
+  let at = 0;
+  const copyUpTo = (end: number): void => {
+    for (; at < end; at++) undone.add(signs[at]!, from[at]!, to[at]!);
+  };
+  for (const match of signs.matchAll(escape)) {
+    copyUpTo(match.index);
+    at += match[0].length;
+    undone.add(meant(match.groups!), from[match.index]!, to[at - 1]!);
+  }
+  if (at === 0) return reading;
+  copyUpTo(signs.length);
+  return undone.get();
+}
 
-/** All that a secret looks like once it is bare. */
-function needlesOf(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret);
+function meant(groups: Readonly<Record<string, string | undefined>>): string {
+  const { byte, unit, hex, braced, decimal, name, escaped, prefix } = groups;
+  if (prefix !== undefined) return '';
+  // White space, or the character itself.
+  if (escaped !== undefined) return /[bfnrtv]/.test(escaped) ? '' : escaped;
+  if (name !== undefined) return named.get(name) ?? '';
+  const code =
+    decimal === undefined ? Number.parseInt((byte ?? unit ?? hex ?? braced)!, 16) : Number(decimal);
+  // A byte beyond ASCII is part of a character, and no character.
+  if (byte !== undefined && code > 0x7f) return String.fromCharCode(code).toLowerCase();
+  return code <= 0x10ffff ? signsOf(String.fromCodePoint(code)) : '';
+}
+
+/** The signs of a reading that count. A backslash only escapes. */
+function only(counted: RegExp, { signs, from, to }: Reading): Reading {
+  const kept = createReading();
+  for (let i = 0; i < signs.length; i++) if (counted.test(signs[i]!)) kept.add(signs[i]!, from[i]!, to[i]!);
+  return kept.get();
+}
+const lettersAndDigits = /[a-z\d]/;
+const allButBackslashes = /[^\\]/;
+
+/** Bytes in digits and in base64, each as far as it is the same whatever stands beside it. */
+const encoded = (text: string): readonly string[] => [
+  Buffer.from(text).toString('hex'),
   // Within a longer text, base64 begins at one of three places; what depends on the neighbours is left out.
-  const base64 = [0, 1, 2].map((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
-      .toString('base64')
-      .replace(/=+$/, '');
-    const whole = Math.floor(((before + bytes.length) * 8) / 6);
-    return encoded.slice(Math.ceil((before * 8) / 6), whole);
-  });
-  const inside = base64.filter((text) => text.length >= minSpaced);
-  return [
-    bareOf(secret).bytes,
-    bytes.toString('hex'),
-    ...inside.map((text) => [...text].map(plain).join('')),
-  ];
+  ...[0, 1, 2].map((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
+    return bytes.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
+  }),
+];
+
+function writingsOf(secret: string): readonly string[] {
+  const once = encoded(secret);
+  return [secret, ...once, ...once.flatMap(encoded)];
 }
 
-/** Hides these secrets and what looks like one. `isCut`: a secret may begin at the end of the text and not end there. */
-export function createHider(secrets: readonly string[]): (text: string, isCut?: boolean) => string {
-  const needles = secrets
-    .filter((secret) => secret.length >= minEncoded)
-    .flatMap((secret) => needlesOf(secret).map((bytes) => ({ bytes, spaced: secret.length >= minSpaced })))
-    .filter(({ bytes }) => bytes !== '');
-  const short = secrets.filter((secret) => secret.length < minEncoded);
+type Hide = (text: string) => string;
 
-  function hideKnown(text: string, isCut: boolean): string {
-    const { bytes, from, to } = bareOf(text);
+/** By the secrets of an endpoint, which never change: to find all their writings takes a while. */
+const hiders = new WeakMap<readonly string[], Hide>();
+
+/** Hides these secrets and what looks like one. */
+export function hiderOf(secrets: readonly string[]): Hide {
+  const known = hiders.get(secrets) ?? createHider(secrets);
+  hiders.set(secrets, known);
+  return known;
+}
+
+function createHider(secrets: readonly string[]): Hide {
+  const known = secrets.filter(({ length }) => length >= least);
+  const readAll = (texts: readonly string[], counted: RegExp): readonly string[] =>
+    texts.flatMap((text) => read(text) ?? []).map((reading) => only(counted, reading).signs);
+  const wholes = readAll(known, allButBackslashes).filter(({ length }) => length >= least);
+  const runs = new Set<string>();
+  for (const signs of readAll(known.flatMap(writingsOf), lettersAndDigits)) {
+    for (let at = 0; at + run <= signs.length; at++) runs.add(signs.slice(at, at + run));
+  }
+
+  function hideKnown(text: string): string {
+    const reading = read(text);
+    if (!reading) return '[hidden]';
+    const all = only(allButBackslashes, reading);
+    const counted = only(lettersAndDigits, all);
     const hidden: [number, number][] = [];
-    const add = (at: number, length: number): void => void hidden.push([from[at]!, to[at + length - 1]!]);
-    for (const needle of needles) {
-      for (let at = bytes.indexOf(needle.bytes); at !== -1; at = bytes.indexOf(needle.bytes, at + 1))
-        if (needle.spaced || !/\s/.test(text.slice(from[at], to[at + needle.bytes.length - 1])))
-          add(at, needle.bytes.length);
-      let begin = isCut ? needle.bytes.length - 1 : 0;
-      while (begin >= minBegin && !bytes.endsWith(needle.bytes.slice(0, begin))) begin--;
-      if (begin >= minBegin) add(bytes.length - begin, begin);
-    }
+    for (let at = 0; at + run <= counted.signs.length; at++)
+      if (runs.has(counted.signs.slice(at, at + run)))
+        hidden.push([counted.from[at]!, counted.to[at + run - 1]!]);
+    for (const whole of wholes)
+      for (let at = all.signs.indexOf(whole); at !== -1; at = all.signs.indexOf(whole, at + 1)) {
+        const [begin, end] = [all.from[at]!, all.to[at + whole.length - 1]!];
+        // Across white space it may be the end and the beginning of words.
+        if (!/\s/.test(text.slice(begin, end))) hidden.push([begin, end]);
+      }
     let shown = '';
     let end = 0;
     for (const [begins, ends] of hidden.toSorted(([a], [b]) => a - b)) {
@@ -122,9 +173,8 @@ export function createHider(secrets: readonly string[]): (text: string, isCut?: 
     return shown + text.slice(end);
   }
 
-  return (text, isCut = false) =>
-    short
-      .reduce((t, secret) => t.replaceAll(secret, '[hidden]'), hideKnown(text, isCut))
+  return (text) =>
+    hideKnown(secrets.reduce((t, secret) => (secret === '' ? t : t.replaceAll(secret, '[hidden]')), text))
       .replace(/\/\/[^/@\s]+@/g, '//')
       // Not the punctuation of the sentence it stands in, and not what is hidden already.
       .replace(/\bBearer\s+[^\s()[\]<>{}"',;]+/gi, 'Bearer [hidden]')

@@ -6,6 +6,8 @@
 import { isRecord, parseJson, readText } from './wire/json.ts';
 
 const maxErrorBytes = 64 * 1024;
+/** Of an error body, how deep what is said is looked for; what is nested without end cannot be written anew. */
+const maxErrorDepth = 32;
 /** Sent with the head of the request, so that an endpoint hears of it before all of a long body is taken. */
 const firstPiece = 16 * 1024;
 
@@ -46,7 +48,16 @@ async function errorBody({ body }: Response): Promise<string | null> {
   const text = await readText(body, maxErrorBytes);
   const json = parseJson(text);
   const error: unknown = Array.isArray(json) ? json[0] : json;
-  return isRecord(error) ? JSON.stringify(error['error'] ? error : { error }) : text;
+  return isRecord(error) ? JSON.stringify(upTo(maxErrorDepth, error['error'] ? error : { error })) : text;
+}
+
+/** The value without what lies deeper in it. */
+function upTo(depth: number, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 0) return null;
+  const inner = (child: unknown): unknown => upTo(depth - 1, child);
+  if (Array.isArray(value)) return value.map(inner);
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, inner(child)]));
 }
 
 /** Whose word it is to go elsewhere is not known: the person who set the address decides. */

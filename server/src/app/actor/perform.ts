@@ -16,6 +16,7 @@ import type { FaultKind, Model, ModelFault, ModelMessage, ModelOutcome } from '.
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { within } from '../within.ts';
+import { askAside } from './ask-aside.ts';
 import { createFrame } from './frame.ts';
 import { createTelling } from './telling.ts';
 
@@ -37,9 +38,6 @@ export interface PerformerDeps {
   conversation(): Promise<readonly Entry[]>;
   post(stamp: Stamp, event: World): void;
 }
-
-/** How long a name may take, milliseconds. */
-const titleTermMs = 30_000;
 
 const titleRequest = (question: string, answer: string): readonly ModelMessage[] => [
   {
@@ -159,25 +157,17 @@ export function createPerformer(deps: PerformerDeps): Performer {
 
   /** In the background: nothing waits for it, and without a name nothing is wrong. */
   function suggestTitle(deed: Extract<Deed, { type: 'suggestTitle' }>): void {
-    const { stamp, model: choice, question, answer } = deed;
+    const { stamp, model: choice, lane, question, answer } = deed;
     const suggested = (title: string | null): void =>
       post(stamp, { type: 'titleSuggested', title, question });
     // The demo has no idea what anything is about.
-    if (model.list().find((known) => known.alias === choice.alias)?.demo !== false) return suggested(null);
-    const id = 'title';
+    if (model.list().find((known) => known.alias === lane)?.demo !== false) return suggested(null);
     begin(
-      id,
+      'title',
       async (signal) => {
-        const cancel = clock.after(titleTermMs, () => aborts.get(id)?.abort());
         const messages = titleRequest(question, answer);
-        const outcome = await model
-          .call(
-            { workstreamId, model: choice, lane: null, givenUp: [], messages, tools: [] },
-            signal,
-            () => undefined,
-          )
-          .finally(cancel);
-        suggested(outcome.type === 'answered' && outcome.text.trim() !== '' ? outcome.text : null);
+        const said = await askAside(deps, { workstreamId, model: choice, lane, messages, tools: [] }, signal);
+        suggested(said && said.text.trim() !== '' ? said.text : null);
       },
       () => suggested(null),
     );

@@ -31,6 +31,7 @@ export function askTitle(draft: StepDraft): StepDraft {
     stamp: { epoch, generation: null },
     // A name needs no thinking, and gets none where the model can do without (A47).
     model: { ...choiceOf(configuration), effort: 'NONE' },
+    lane: answer.alias ?? configuration.model,
     question: cut(question.text, maxTitleSource),
     answer: cut(answer.text, maxTitleSource),
   });

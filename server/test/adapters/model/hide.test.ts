@@ -1,21 +1,146 @@
-/** Owns: that a key is hidden also where JSON escapes what need not be escaped. */
+/**
+ * Owns: that of a credential nothing is shown in whatever of these ways it is written, and that other words stay.
+ */
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createHider } from '../../../src/adapters/model/hide.ts';
+import { hiderOf } from '../../../src/adapters/model/hide.ts';
+import { watchStalls } from '../../support/stalls.ts';
 
 const key = 'Zq7Rw2Tx9/Lk4Mn8+Pv5"q';
+const show = (said: string, secret = key): string => hiderOf([secret])(said);
+const each = (text: string, write: (code: number) => string): string =>
+  [...text].map((c) => write(c.codePointAt(0)!)).join('');
+const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
+const html = (text: string): string =>
+  text.replace(/[^a-z\d]/gi, (c) => (c === '&' ? '&amp;' : `&#${c.codePointAt(0)};`));
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-it.each([
+it.each<[string, string]>([
   ['as it is', key],
   ['with slashes escaped, as PHP does', key.replaceAll('/', '\\/')],
   ['as a JSON string', JSON.stringify(key).slice(1, -1)],
   ['as a JSON string in a JSON string', JSON.stringify(JSON.stringify(key)).slice(1, -1)],
   ['by numbers, escaped twice', key.replaceAll('/', '\\\\u002f')],
+  ['for HTML', html(key)],
+  ['for HTML, twice', html(html(key))],
+  ['for HTML, seven times', Array.from({ length: 7 }).reduce<string>(html, key)],
+  ['for HTML, and that for a URL', encodeURIComponent(html(key))],
+  ['for a URL, and that for HTML', html(encodeURIComponent(key))],
+  ['for a URL as old browsers do', each(key, (c) => `%u${hex(c, 4)}`)],
+  ['for JavaScript', each(key, (c) => `\\u{${hex(c, 2)}}`)],
+  [
+    'in hexadecimal digits with colons',
+    Buffer.from(key)
+      .toString('hex')
+      .replace(/..(?=.)/g, '$&:'),
+  ],
+  ['in hexadecimal digits of a dump', Buffer.from(key).toString('hex').replace(/.{4}/g, '$& ').trim()],
+  ['in hexadecimal digits of an array', each(key, (c) => `0x${hex(c, 2)}, `)],
+  ['in hexadecimal digits, twice', Buffer.from(Buffer.from(key).toString('hex')).toString('hex')],
+  ['in lines of base64', base64(key).replace(/.{10}/g, '$&\r\n')],
+  ['in base64, twice', base64(base64(key))],
+  ['in base64, twice, for HTML', html(base64(base64(key)))],
+  ['in groups of four', key.replace(/.{4}/g, '$&-')],
 ])('a key is hidden %s', (_, written) => {
-  const shown = createHider([key])(`The key ${written} is not known.`);
-  expect(shown).toContain('[hidden]');
-  expect(shown).not.toMatch(/Zq7|Lk4|Pv5/);
+  const shown = show(`<< ${written} >>`);
+  // The end of base64 stays: it depends on what would follow.
+  expect(shown).toMatch(/^<< \S{0,2}\[hidden\][\s\S]{0,11} >>$/);
+});
+
+it.each([0, 1, 2])(
+  'a key is hidden in base64 of a longer text, %i characters from its beginning',
+  (before) => {
+    const encoded = base64(`${'"'.repeat(before)}${key}"}`);
+    const shown = show(encoded).split('[hidden]');
+    expect(shown).toHaveLength(2);
+    // What is left stands for the neighbours, and for no more than bits of the key.
+    expect(shown.join('').length).toBeLessThanOrEqual(8);
+  },
+);
+
+it('a key is hidden in any nesting of the ways to escape, of some or all of its characters', () => {
+  type Chance = () => boolean;
+  const escaping =
+    (write: (character: string) => string) =>
+    (text: string, chance: Chance): string =>
+      [...text].map((c, i) => (i === 0 || (/[a-z\d]/i.test(c) && chance()) ? c : write(c))).join('');
+  const ways: readonly ((text: string, chance: Chance) => string)[] = [
+    escaping((c) => Buffer.from(c).toString('hex').replace(/../g, '%$&')),
+    escaping((c) => `&#x${hex(c.codePointAt(0)!, 2)};`),
+    escaping((c) => `&#${c.codePointAt(0)};`),
+    escaping((c) => `\\u${hex(c.codePointAt(0)!, 4)}`),
+    (text) => JSON.stringify(text).slice(1, -1),
+  ];
+  const inner = fc.string({ minLength: 8, maxLength: 40, unit: fc.constantFrom(...'abcYZ0189-_/+.~') });
+  const secrets = inner.filter(
+    (text) => /^[a-z\d].*[a-z\d]$/i.test(text) && text.replace(/[^a-z\d]/gi, '').length >= 8,
+  );
+  const nestings = fc.array(fc.nat({ max: ways.length - 1 }), { maxLength: 4 });
+  fc.assert(
+    fc.property(secrets, nestings, fc.infiniteStream(fc.boolean()), (secret, nesting, chances) => {
+      const chance = (): boolean => chances.next().value === true;
+      const spaced = secret.replace(
+        /.(?=.)/g,
+        (c: string) => c + (chance() ? '' : chance() ? '\u200B' : '\n'),
+      );
+      const written = nesting.reduce((text, way) => ways[way]!(text, chance), spaced);
+      expect(show(`<< ${written} >>`, secret)).toBe('<< [hidden] >>');
+    }),
+    { numRuns: 500, seed: 20_261_130 },
+  );
+});
+
+it('of a key that is cut, masked or mangled no eight letters and digits in a row are shown', () => {
+  const secret = 'sk-proj-Zq7Rw2Tx9Lk4Mn8Pv5';
+  for (const said of [
+    secret.slice(0, 20),
+    secret.slice(9),
+    `${secret.slice(0, 14)}*****${secret.slice(14)}`,
+    `%${secret}`,
+    `${secret.slice(0, 13)}%0g${secret.slice(13)}`,
+  ])
+    expect(show(said, secret)).not.toMatch(/[a-z\d]{8}/i);
+});
+
+it.each<[string, string, string, string]>([
+  ['a short password as a whole', 'team', 'the A team, the A te am', 'the A [hidden], the A te am'],
+  ['a short password for HTML', 'te&m', 'not te&amp;m', 'not [hidden]'],
+  ['a password of signs', 'p@$$!!?#', 'not p&commat;%24%24%21!?%23', 'not [hidden]'],
+  [
+    'a password in another alphabet',
+    'пароль',
+    `not ${encodeURIComponent('пароль').toLowerCase()}`,
+    'not [hidden]',
+  ],
+  ['three signs as they stand', 'abc', 'not abc, not ABC', 'not [hidden], not ABC'],
+])('%s is hidden', (_, secret, said, shown) => {
+  expect(show(said, secret)).toBe(shown);
 });
 
 it('a text without a key stays as it is, backslashes and all', () => {
-  expect(createHider([key])('C:\\path\\/to "a" file')).toBe('C:\\path\\/to "a" file');
+  for (const said of [
+    'C:\\path\\/to "a" file',
+    '100% of 0x41 &amp; 50%, \\u0041 %2Fv1 &#47;',
+    'model `qwen3:8b-q4_K_M` {}',
+  ])
+    expect(show(said)).toBe(said);
+});
+
+it('a text whose escapes have no end is not shown at all', () => {
+  expect(show(`a&${'amp;'.repeat(20)}b`)).toBe('[hidden]');
+  expect(show(`a&${'amp;'.repeat(10)}b`)).toBe(`a&${'amp;'.repeat(10)}b`);
+});
+
+it('what it costs is what the text is long', () => {
+  const texts = [
+    '%25'.repeat(60_000),
+    `&${'amp;'.repeat(50_000)}`,
+    '%'.repeat(200_000),
+    key.slice(0, 20).repeat(10_000),
+  ];
+  for (const text of texts) {
+    const stalls = watchStalls();
+    show(text);
+    expect(stalls.longestMs()).toBeLessThan(2_000);
+  }
 });

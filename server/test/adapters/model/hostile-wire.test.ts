@@ -479,11 +479,25 @@ describe('a fault is of the kind that it is', () => {
     });
   });
 
-  test('a refusal deeper than can be written down', async () => {
-    await using link = await connect();
-    const body = `{"error":{"message":"x","more":${nested(9_000)}}}`;
-    expect((await link.answer({ status: 400, body })).outcome).toMatchObject({ kind: 'MALFORMED' });
-  });
+  test.each([
+    [400, 'BAD_REQUEST', nested(9_000)],
+    [401, 'AUTHENTICATION', `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
+    [429, 'RATE_LIMIT', nested(9_000)],
+  ])(
+    'a refusal with status %i deeper than can be written down is still %s, in its own words',
+    async (status, kind, more) => {
+      await using link = await connect();
+      for (const body of [
+        `{"error":{"message":"not so","more":${more}}}`,
+        `[{"more":${more},"message":"not so"}]`,
+      ])
+        expect((await link.answer({ status, body })).outcome).toMatchObject({
+          kind,
+          status,
+          message: expect.stringContaining(`HTTP ${status}, not so`) as string,
+        });
+    },
+  );
 
   test('a wait of more digits than there are numbers is a long one', () => {
     for (const name of ['retry-after', 'retry-after-ms']) {
