@@ -35,6 +35,8 @@ export interface Models extends Model {
   warnings(): readonly string[];
   /** What stood against the endpoints, when all of them were asked, in the background. Never rejects. */
   readonly checked: Promise<readonly string[]>;
+  /** What every model is told, by the file; null: nothing. */
+  instructions(): string | null;
   /** Stops looking at the file. */
   stop(): void;
 }
@@ -90,6 +92,7 @@ export function createModels(deps: {
       ...[file?.problem() ?? null].filter((problem) => problem !== null),
       ...found.filter(stillHolds).map(({ warning }) => warning),
     ],
+    instructions: () => file?.instructions() ?? null,
     checked: Promise.all(checks).then((sentences) => sentences.flat()),
     stop: () => file?.stop(),
   };

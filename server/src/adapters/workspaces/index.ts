@@ -2,9 +2,12 @@
  * Owns: which folder a workstream works in: one under the allowed roots, by resolved path, or one made for it.
  */
 import { mkdir, realpath, rmdir, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { quote } from '../../core/kit/quote.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
+import { contains } from './contains.ts';
+
+export { readAgents } from './guidance.ts';
 
 export async function createWorkspaces(options: {
   readonly roots: readonly string[];
@@ -77,8 +80,3 @@ async function makeOwn(path: string): Promise<void> {
     if (error.code !== 'EEXIST') throw error;
   });
 }
-
-const contains = (root: string, path: string): boolean => {
-  const way = relative(root, path);
-  return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way));
-};

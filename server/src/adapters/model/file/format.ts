@@ -118,8 +118,13 @@ export const modelFile = z
     $schema: z.string().optional(),
     default: z.string().optional().describe('Alias for workstreams that name none. Without it: the first.'),
     models: z.record(alias, model).describe('The models, by alias.'),
+    instructions: z
+      .string()
+      .max(20_000)
+      .optional()
+      .describe('What every model is told before each conversation, beside what Weir says itself.'),
   })
-  .describe('The models of a Weir server.');
+  .describe('The models of a Weir server, and what they are told.');
 
 export type ModelFile = z.output<typeof modelFile>;
 export type ModelEntry = ModelFile['models'][string];

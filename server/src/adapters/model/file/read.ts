@@ -21,7 +21,13 @@ export interface Surroundings {
 }
 
 export type ReadModels =
-  | { readonly type: 'read'; readonly bindings: readonly Binding[]; readonly default: string | null }
+  | {
+      readonly type: 'read';
+      readonly bindings: readonly Binding[];
+      readonly default: string | null;
+      /** Null: none. */
+      readonly instructions: string | null;
+    }
   /** One sentence each. */
   | { readonly type: 'faulty'; readonly problems: readonly string[] };
 
@@ -45,7 +51,12 @@ export function readModels(text: string, around: Surroundings): ReadModels {
     problems.push(`default names ${show(named)}, which is not among the models.`);
   if (problems.length > 0) return faulty(...problems);
   const bindings = made.flatMap((m) => (m.binding ? [m.binding] : []));
-  return { type: 'read', bindings, default: named ?? bindings[0]?.alias ?? null };
+  return {
+    type: 'read',
+    bindings,
+    default: named ?? bindings[0]?.alias ?? null,
+    instructions: parsed.data.instructions ?? null,
+  };
 }
 
 const faulty = (...problems: readonly string[]): ReadModels => ({ type: 'faulty', problems });

@@ -28,6 +28,8 @@ export interface ModelFileDeps {
 
 export interface WatchedModels {
   current(): Bindings;
+  /** What every model is told; null: nothing. */
+  instructions(): string | null;
   /** One sentence while the file is not what serves; else null. */
   problem(): string | null;
   /** Calls back after each change that was taken over. */
@@ -55,7 +57,7 @@ export function readModelFile({
 /** Serves what the file says, beginning with what it says now; a file that is faulty now serves nothing yet. */
 export function watchModelFile(deps: ModelFileDeps): WatchedModels {
   const { clock, log, path, others } = deps;
-  let served: { readonly bindings: readonly Binding[]; readonly default: string | null } | null = null;
+  let served: Omit<Extract<ReadModels, { readonly type: 'read' }>, 'type'> | null = null;
   let seen: ReadModels | null | undefined;
   let faults: readonly string[] = [];
   let bindings = assemble();
@@ -100,6 +102,7 @@ export function watchModelFile(deps: ModelFileDeps): WatchedModels {
 
   watch();
   return {
+    instructions: () => served?.instructions ?? null,
     current: () => bindings,
     problem: sentence,
     onChange: (callback) => void callbacks.push(callback),
