@@ -47,6 +47,7 @@ describe('The model file', () => {
     expect(read({ models: { fast: plain } })).toEqual({
       type: 'read',
       default: 'fast',
+      instructions: null,
       bindings: [
         {
           alias: 'fast',
@@ -250,7 +251,19 @@ describe('The model file', () => {
   });
 
   it('may name no model at all', () => {
-    expect(read({ models: {} })).toEqual({ type: 'read', bindings: [], default: null });
+    expect(read({ models: {} })).toEqual({
+      type: 'read',
+      bindings: [],
+      default: null,
+      instructions: null,
+    });
+  });
+
+  it('may say what every model is told, up to a bound', () => {
+    expect(read({ models: {}, instructions: 'Write no poems.' })).toMatchObject({
+      instructions: 'Write no poems.',
+    });
+    expect(problemsOf(read({ models: {}, instructions: 'x'.repeat(20_001) }))).toHaveLength(1);
   });
 });
 
@@ -309,6 +322,15 @@ describe('A change of the model file', () => {
     expect([w.aliases(), w.watched.problem(), w.watched.current().default]).toEqual([[], null, null]);
     await w.write(models('a'));
     expect([w.aliases(), w.watched.current().default]).toEqual([['a'], 'a']);
+  });
+
+  it('of what every model is told counts from the next look on, and a faulty one leaves it', async () => {
+    const w = watching(models('a'));
+    expect(w.watched.instructions()).toBeNull();
+    await w.write(JSON.stringify({ models: { a: plain }, instructions: 'Write no poems.' }));
+    expect(w.watched.instructions()).toBe('Write no poems.');
+    await w.write(JSON.stringify({ models: { a: plain }, instructions: 7 }));
+    expect(w.watched.instructions()).toBe('Write no poems.');
   });
 
   it('of a key in a file of its own counts too', async () => {
