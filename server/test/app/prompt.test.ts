@@ -44,11 +44,11 @@ describe('The system prompt', () => {
 
   it('stays the same within an hour, and in the next one up to the hour', async () => {
     const { clock, prompt } = world({ agents: 'Run make test.' });
-    clock.advance(hourMs - (clock.now() % hourMs));
+    await clock.advance(hourMs - (clock.now() % hourMs));
     const first = await prompt('/work', null);
-    clock.advance(hourMs - 1);
+    await clock.advance(hourMs - 1);
     expect(await prompt('/work', null)).toBe(first);
-    clock.advance(1);
+    await clock.advance(1);
     const next = await prompt('/work', null);
     expect(next).not.toBe(first);
     const stable = first.slice(0, first.indexOf('It is '));
