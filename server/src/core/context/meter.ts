@@ -25,12 +25,13 @@ export function usedOf({ told, counted, overhead }: ContextMark): number {
 /** True while a part of that is estimated. */
 export const isEstimated = ({ told, counted }: ContextMark): boolean => counted?.told !== told;
 
-/** True when so many more tokens bring it above the soft threshold. False where the window is not known. */
+/** True when so many more tokens, estimated, bring it above the soft threshold. False where the window is not known. */
 export const isOverSoft = (context: ContextMark, more = 0): boolean => isOver(context, soft, more);
 export const isOverHard = (context: ContextMark, more = 0): boolean => isOver(context, hard, more);
 
 const isOver = (context: ContextMark, part: number, more: number): boolean =>
-  context.window !== null && usedOf(context) + more > context.window * part;
+  context.window !== null &&
+  usedOf(context) + more * (context.counted?.scale ?? 1) > context.window * part;
 
 /** Not known to be too long for the model. */
 export const mayFit = (context: ContextMark): boolean =>

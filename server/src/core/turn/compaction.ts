@@ -26,10 +26,13 @@ export function isOwed(state: State, tokens: number): boolean {
 
 /** True when the end of a turn is the time for a summary. */
 export const isDueAtEnd = (state: State): boolean =>
-  isOverSoft(contextOf(state)) && mayTry(state) && !isSpent(state);
+  isOverSoft(contextOf(state)) && mayTry(state);
 
-const mayTry = ({ projection }: State): boolean =>
-  !projection.context.tried && projection.context.failures < maxFailures;
+/** A summary is a model call, too: it is not begun on a budget that is spent (D-33). */
+function mayTry(state: State): boolean {
+  const { tried, failures } = state.projection.context;
+  return !tried && failures < maxFailures && !isSpent(state);
+}
 
 /** Null: there is nothing in it to summarise. */
 export function beginCompaction(draft: StepDraft, trigger: CompactionTrigger): StepDraft | null {

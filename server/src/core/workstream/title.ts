@@ -8,6 +8,7 @@ import type { Configuration, EntryOf } from 'schema/projection';
 import { choiceOf } from '../conversation/choice.ts';
 import { cut } from '../kit/cut.ts';
 import { admit, patch, performAfter, type StepDraft } from '../step-draft.ts';
+import { isSpent } from '../turn/budget.ts';
 
 /** Longest title, UTF-16 code units. */
 export const maxTitle = 200;
@@ -22,7 +23,8 @@ export function askTitle(draft: StepDraft): StepDraft {
   const { configuration } = projection;
   const { titleSource } = configuration;
   if (projection.turn?.phase !== 'COMPLETED' || titleSource !== 'DEFAULT' || projection.origin) return draft;
-  if (titleAsked || conversationFrom > 0) return draft;
+  // A name is not worth asking a person for more budget.
+  if (titleAsked || conversationFrom > 0 || isSpent(draft.state)) return draft;
   const question = conversation.find((e): e is EntryOf<'USER'> => e.kind === 'USER');
   const answer = conversation.findLast((e): e is EntryOf<'ASSISTANT'> => e.kind === 'ASSISTANT');
   if (!question || !answer) return draft;
