@@ -73,7 +73,7 @@ function summarised(
   const over = patch(draft, { summary: null });
   const cut = asked?.cut;
   const compaction = liveTurn(projection)?.compaction;
-  if (!cut || !compaction) return over;
+  if (!cut || !compaction) return draft;
   const body: EntryBody = {
     kind: 'CHECKPOINT',
     summary,

@@ -153,5 +153,6 @@ function askedOf({ attempt, summary, held }: State): string | null {
       ? null
       : messageId;
   }
-  return summary && !held.some(({ deed }) => deed.type === 'summarise') ? summary.id : null;
+  // While the conversation is read for it, nobody was asked for a summary yet.
+  return summary?.cut && !held.some(({ deed }) => deed.type === 'summarise') ? summary.id : null;
 }
