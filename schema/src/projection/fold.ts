@@ -233,7 +233,9 @@ function withCycle(next: Projection, cycle: ApprovalCycle): Projection {
   const cycles = [...next.cycles.filter((c) => c.id !== cycle.id), cycle];
   const { budget, items } = cycle;
   const granted = budget && items.some((item) => item.decision?.verdict === 'APPROVED');
-  return { ...next, cycles, ...(granted && { budgetLimit: budget.spent + budget.grant }) };
+  // It may have been raised or taken away since it was asked about: a grant never makes it less.
+  if (!granted || next.budgetLimit === null) return { ...next, cycles };
+  return { ...next, cycles, budgetLimit: Math.max(next.budgetLimit, budget.spent + budget.grant) };
 }
 
 /** Adds a span that ends after all others; what it covers or touches becomes one with it. */

@@ -16,6 +16,7 @@ import { refuse } from '../refusals.ts';
 import { admit, taken, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { settleCall, withProgress } from '../turn/batch.ts';
 import { advance } from '../turn/calls.ts';
+import { compactInTurn } from '../turn/compacted.ts';
 import { askModel } from '../turn/model-call.ts';
 import { settleTurn } from '../turn/settle.ts';
 
@@ -64,7 +65,7 @@ export function decideApproval(draft: StepDraft, by: Author, command: Decide): C
   return taken(advance(consequence), { type: 'Accepted', cycle: decided });
 }
 
-/** Granted, the model is asked, and told what was said with it; denied, the turn is over, and its message stays (D-33). */
+/** Granted, it goes on where it was, and the model is told what was said with it; denied, the turn is over, and its message stays (D-33). */
 function budgetDecided(draft: StepDraft, { verdict, by, feedback }: ApprovalDecision): StepDraft {
   if (verdict === 'DENIED')
     return settleTurn(draft, {
@@ -74,6 +75,10 @@ function budgetDecided(draft: StepDraft, { verdict, by, feedback }: ApprovalDeci
         'The token budget is spent, and more was denied. Set a larger one, or send a message to be asked again.',
       unconfirmed: [],
     });
+  const { batch, turn } = draft.state.projection;
+  if (turn?.kind === 'COMPACT') return compactInTurn(draft);
+  // What was said with it follows the results.
+  if (batch) return advance(draft);
   return askModel(
     feedback === null
       ? draft

@@ -10,6 +10,7 @@ import { remedies, type ModelFault } from '../models/fault.ts';
 import { bottom } from '../models/ladder.ts';
 import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
 import { contextOf, isLatched } from '../workstream/state.ts';
+import { isSpent } from './budget.ts';
 import { prepareCalls } from './calls.ts';
 import { beginCompaction, isDueAtEnd } from './compaction.ts';
 import { askAgain, askModel, voidEarlier } from './model-call.ts';
@@ -86,6 +87,7 @@ export function modelEnded(
 function makeRoom(draft: StepDraft, overflow: ModelFault): StepDraft | null {
   const idle = patch(draft, { attempt: null, overflow });
   if (draft.state.projection.context.tried) return null;
+  if (isSpent(draft.state)) return askModel(idle);
   const compacting = beginCompaction(idle, 'OVERFLOW');
   if (compacting) return compacting;
   return overflow.local && mayFit(contextOf(draft.state)) ? askModel(idle, bottom, false) : null;

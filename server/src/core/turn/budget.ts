@@ -1,5 +1,6 @@
 /**
- * Owns: the budget of a workstream (D-33): before the model is asked, and when that much is spent, a person is asked.
+ * Owns: the budget of a workstream (D-33): before a model is asked, for an answer or for a summary, and when that much is
+ * spent, a person is asked.
  *
  * Invariants: the question has one item without arguments, which no mode answers; what was admitted stays whatever the
  * answer is; a Stop is no answer.
@@ -17,7 +18,7 @@ const argumentsHash = 'a3931a7883732bd1cbd768e148e6ffe0f6823912e72b592011a2c9bf1
 export const isSpent = ({ spent, projection: { budgetLimit } }: State): boolean =>
   budgetLimit !== null && spent >= budgetLimit;
 
-/** Asks for more; the model is asked when that is granted. */
+/** Asks for more; what was to be asked of a model is asked when that is granted (`approvals/decide.ts`). */
 export function askForBudget(draft: StepDraft): StepDraft {
   const { spent, projection } = draft.state;
   const grant = projection.configuration.tokenBudget ?? 0;

@@ -24,6 +24,7 @@ import { estimateTokens } from '../context/tokens.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import { contextOf, isLatched } from '../workstream/state.ts';
 import { openCall, settleCall, withProgress } from './batch.ts';
+import { askForBudget, isSpent } from './budget.ts';
 import { beginCompaction, isOwed } from './compaction.ts';
 import { askModel } from './model-call.ts';
 import { landSteers } from './queue.ts';
@@ -155,13 +156,16 @@ function fillSlots(draft: StepDraft): StepDraft {
 function closeBatch(draft: StepDraft): StepDraft {
   const { batch } = draft.state.projection;
   if (!batch || batch.calls.some((open) => open.result === null)) return draft;
-  const { window } = contextOf(draft.state);
-  const most = (window ?? 0) / 2;
+  const { window, counted } = contextOf(draft.state);
+  const most = (window ?? 0) / 2 / (counted?.scale ?? 1);
   const tokens = batch.calls.reduce(
     (sum, { result }) => sum + Math.min(most, estimateTokens(result!.content)),
     0,
   );
-  return (isOwed(draft.state, tokens) ? beginCompaction(draft, 'TOOLS') : null) ?? finishBatch(draft);
+  if (!isOwed(draft.state, tokens)) return finishBatch(draft);
+  // Asked now, the results still wait for the summary when it is granted.
+  if (isSpent(draft.state)) return askForBudget(draft);
+  return beginCompaction(draft, 'TOOLS') ?? finishBatch(draft);
 }
 
 /** All results in one batch, as long as there is room for, then what was said meanwhile; then the model is asked. */

@@ -12,8 +12,9 @@ import type { SummaryOutcome } from '../inputs.ts';
 import { admit, patch, show, type StepDraft } from '../step-draft.ts';
 import { contextOf, isLatched } from '../workstream/state.ts';
 import { drainOrSettle } from './answer.ts';
+import { isSpent } from './budget.ts';
 import { finishBatch } from './calls.ts';
-import { goOnCompacting } from './compaction.ts';
+import { beginCompaction, goOnCompacting } from './compaction.ts';
 import { askModel } from './model-call.ts';
 import { settleTurn } from './settle.ts';
 import { finishStop } from './stop.ts';
@@ -49,20 +50,31 @@ export function summaryEnded(draft: StepDraft, compactionId: string, outcome: Su
 
 /** What was needed for it has been read. */
 export function conversationReadToCompact(draft: StepDraft): StepDraft {
-  if (!draft.state.summary || draft.state.summary.cut) return draft;
-  return goOnCompacting(draft) ?? nothingToSummarise(draft);
+  return draft.state.summary && !draft.state.summary.cut ? resumeCompaction(draft) : draft;
 }
 
-/** In another process: it is begun again, for its own reason. */
-export const resumeCompaction = (draft: StepDraft): StepDraft =>
-  goOnCompacting(draft) ?? nothingToSummarise(draft);
+/** In another process, or with more of the conversation read: it is begun again, for its own reason. */
+export function resumeCompaction(draft: StepDraft): StepDraft {
+  const compacting = isSpent(draft.state) ? null : goOnCompacting(draft);
+  if (compacting) return compacting;
+  return failed(patch(draft, { summary: null }), isSpent(draft.state) ? budgetSpent : nothingLeft);
+}
 
-const nothingToSummarise = (draft: StepDraft): StepDraft =>
-  failed(patch(draft, { summary: null }), {
-    type: 'failed',
-    reason: 'NOT_ENOUGH',
-    message: 'There is nothing left to summarise.',
-  });
+/** The summary of a turn that has no other matter is begun. */
+export const compactInTurn = (draft: StepDraft): StepDraft =>
+  beginCompaction(draft, 'MANUAL') ?? endOfCompactTurn(draft, nothingLeft);
+
+const nothingLeft: Failure = {
+  type: 'failed',
+  reason: 'NOT_ENOUGH',
+  message: 'There is nothing left to summarise.',
+};
+
+const budgetSpent: Failure = {
+  type: 'failed',
+  reason: 'BUDGET_SPENT',
+  message: 'The token budget is spent.',
+};
 
 function summarised(
   draft: StepDraft,

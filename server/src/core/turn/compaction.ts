@@ -17,7 +17,7 @@ import { transition } from './transitions.ts';
 /** Compactions in a row that may come to nothing before a turn goes on without. */
 const maxFailures = 2;
 
-/** True when results of so many tokens are to wait for a summary (D-34). */
+/** True when results of so many tokens are to wait for a summary, or for the budget to make one (D-33, D-34). */
 export function isOwed(state: State, tokens: number): boolean {
   const context = contextOf(state);
   const over = isOverHard(context, tokens) || (context.advised && isOverSoft(context, tokens));
@@ -26,13 +26,12 @@ export function isOwed(state: State, tokens: number): boolean {
 
 /** True when the end of a turn is the time for a summary. */
 export const isDueAtEnd = (state: State): boolean =>
-  isOverSoft(contextOf(state)) && mayTry(state);
+  isOverSoft(contextOf(state)) && mayTry(state) && !isSpent(state);
 
-/** A summary is a model call, too: it is not begun on a budget that is spent (D-33). */
-function mayTry(state: State): boolean {
-  const { tried, failures } = state.projection.context;
-  return !tried && failures < maxFailures && !isSpent(state);
-}
+const mayTry = (state: State): boolean => !state.projection.context.tried && !isHopeless(state);
+
+/** True when it came to nothing too often in this turn. */
+export const isHopeless = ({ projection }: State): boolean => projection.context.failures >= maxFailures;
 
 /** Null: there is nothing in it to summarise. */
 export function beginCompaction(draft: StepDraft, trigger: CompactionTrigger): StepDraft | null {

@@ -4,6 +4,7 @@
  * (I37); a question to a person stays open under the same ids (I44).
  */
 import {
+  activityOf,
   isCompacting,
   isStopping,
   liveTurn,
@@ -39,9 +40,9 @@ export function recover(draft: StepDraft): StepDraft {
     return finishStop(markLost(claimed), 'Stopped; the server restarted meanwhile.');
   if (!waits && recoveries >= maxRecoveries) return exhausted(claimed);
   if (isCompacting(projection)) return resumeCompaction(claimed);
-  if (projection.batch) return resumeBatch(markLost(claimed));
-  // A question about the budget stands between an input and the model.
-  return waits ? claimed : askModel(claimed);
+  // A question about the budget stands before whatever is asked of a model next.
+  if (activityOf(projection) === 'BUDGET') return claimed;
+  return projection.batch ? resumeBatch(markLost(claimed)) : askModel(claimed);
 }
 
 function describe(p: Projection): { readonly reason: string; readonly message: string } {

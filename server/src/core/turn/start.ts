@@ -4,6 +4,7 @@
  */
 import type { Author, Turn } from 'schema/projection';
 import { admit, mint, type StepDraft } from '../step-draft.ts';
+import { askForBudget, isSpent } from './budget.ts';
 import { beginCompaction } from './compaction.ts';
 import { askModel } from './model-call.ts';
 import { afterTurn, drain, type Drained } from './queue.ts';
@@ -28,8 +29,11 @@ export function startFromQueue(draft: StepDraft): {
 }
 
 /** A turn that only summarises; null: there is nothing to summarise. */
-export const startCompacting = (draft: StepDraft, principal: Author): StepDraft | null =>
-  beginCompaction(claimTurn(draft, principal, 'COMPACT'), 'MANUAL');
+export function startCompacting(draft: StepDraft, principal: Author): StepDraft | null {
+  const claimed = claimTurn(draft, principal, 'COMPACT');
+  const compacting = beginCompaction(claimed, 'MANUAL');
+  return compacting && isSpent(claimed.state) ? askForBudget(claimed) : compacting;
+}
 
 function claimTurn(draft: StepDraft, principal: Author, kind: Turn['kind'] = 'CHAT'): StepDraft {
   const [d, turnId] = mint(draft);

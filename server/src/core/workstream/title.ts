@@ -4,7 +4,7 @@
  * Invariants: a name given by a person is never overtaken by one that was generated; what a fork copied is never named
  * after; a name is asked for once in the life of an owner.
  */
-import type { Configuration, EntryOf } from 'schema/projection';
+import { isMessage, type Configuration, type Entry, type EntryOf } from 'schema/projection';
 import { choiceOf } from '../conversation/choice.ts';
 import { cut } from '../kit/cut.ts';
 import { admit, patch, performAfter, type StepDraft } from '../step-draft.ts';
@@ -25,7 +25,7 @@ export function askTitle(draft: StepDraft): StepDraft {
   if (projection.turn?.phase !== 'COMPLETED' || titleSource !== 'DEFAULT' || projection.origin) return draft;
   // A name is not worth asking a person for more budget.
   if (titleAsked || conversationFrom > 0 || isSpent(draft.state)) return draft;
-  const question = conversation.find((e): e is EntryOf<'USER'> => e.kind === 'USER');
+  const question = firstAsked(conversation);
   const answer = conversation.findLast((e): e is EntryOf<'ASSISTANT'> => e.kind === 'ASSISTANT');
   if (!question || !answer) return draft;
   return performAfter(patch(draft, { titleAsked: true }), {
@@ -34,9 +34,16 @@ export function askTitle(draft: StepDraft): StepDraft {
     // A name needs no thinking, and gets none where the model can do without (A47).
     model: { ...choiceOf(configuration), effort: 'NONE' },
     lane: answer.alias ?? configuration.model,
-    question: cut(question.text, maxTitleSource),
+    question: cut(question, maxTitleSource),
     answer: cut(answer.text, maxTitleSource),
   });
+}
+
+/** What a person said first, as far as it is told: where that is summarised, what is carried of it. */
+function firstAsked(conversation: readonly Entry[]): string | null {
+  const [first] = conversation;
+  const carried = first?.kind === 'CHECKPOINT' ? first.request?.text : undefined;
+  return carried ?? conversation.find(isMessage)?.text ?? null;
 }
 
 /** A name has come; without one the question's own first words do. Too late is never. */
