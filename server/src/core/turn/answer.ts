@@ -55,18 +55,23 @@ export function modelEnded(
 ): StepDraft {
   const { attempt } = before.state;
   if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return before;
-  const draft = room ? patch(before, { room }) : before;
-  const turn = liveTurn(draft.state.projection);
+  const { projection } = before.state;
+  // What was found of another model says nothing of the one that is chosen now.
+  const isChosen = attempt.alias === projection.configuration.model;
+  const draft = room && isChosen ? patch(before, { room }) : before;
+  const turn = liveTurn(projection);
   if (isLatched(turn)) return finishStop(patch(draft, { attempt: null }));
   switch (outcome.type) {
     case 'answered': {
       const voided = voidEarlier(draft, messageId);
-      return answered(patch(voided, { attempt: null }), messageId, outcome);
+      return answered(patch(voided, { attempt: null, overflow: null }), messageId, outcome, isChosen);
     }
     case 'failed': {
-      const made = remedies[outcome.kind] === 'COMPACT' ? makeRoom(draft, outcome) : null;
+      const isOverflow = remedies[outcome.kind] === 'COMPACT';
+      const made = isOverflow && isChosen ? makeRoom(draft, outcome) : null;
       if (made) return made;
-      const next = askAgain(draft, attempt, outcome);
+      const first = draft.state.overflow;
+      const next = askAgain(draft, attempt, isOverflow && first && !first.local ? first : outcome);
       if ('state' in next) return next;
       const { kind, message } = next;
       return settleTurn(draft, { type: 'FAILED', reason: `MODEL_${kind}`, message, unconfirmed: [] });
@@ -93,7 +98,7 @@ function makeRoom(draft: StepDraft, overflow: ModelFault): StepDraft | null {
   return overflow.local && mayFit(contextOf(draft.state)) ? askModel(idle, bottom, false) : null;
 }
 
-function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): StepDraft {
+function answered(draft: StepDraft, messageId: string, answer: ModelAnswer, isChosen: boolean): StepDraft {
   // Calls of an answer that was cut off may be half a call, and those of one that was filtered not meant: never run (D-38).
   const kept = answer.finish === 'LENGTH' || answer.finish === 'CONTENT_FILTER' ? 0 : maxCallsPerAnswer;
   const [d, calls] = nameCalls(draft, answer.calls.slice(0, kept));
@@ -112,7 +117,7 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer): Ste
     discarded,
   };
   const { projection, room } = d.state;
-  const context = markOfAnswer(projection.context, room, usage, tokensOf(body));
+  const context = markOfAnswer(projection.context, room, isChosen ? usage : null, tokensOf(body));
   const said = admit(d, { ...body, context }, messageId);
   return calls.length > 0
     ? prepareCalls(

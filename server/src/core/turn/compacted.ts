@@ -138,7 +138,7 @@ function goOn(
     case 'END_OF_TURN':
       return resume ? askModel(admit(d, resumeEntry(d))) : drainOrSettle(d);
     case 'OVERFLOW':
-      return failure ? overflowed(d, failure) : askModel(patch(d, { overflow: null }));
+      return failure ? overflowed(d, failure) : askModel(d);
   }
 }
 
@@ -149,16 +149,17 @@ const resumeEntry = (draft: StepDraft): EntryBody => ({
   source: 'COMPACTION_RESUME',
 });
 
-/** The first error is the one reported (D-39); one of our own making is tried at the endpoint, which has the last word. */
+/**
+ * The first error is the one reported (D-39). One of our own making, or one that was lost with the process that had it,
+ * is tried at the endpoint, which has the last word.
+ */
 function overflowed(draft: StepDraft, failure: Failure): StepDraft {
   const { overflow } = draft.state;
-  const d = patch(draft, { overflow: null });
-  if (overflow?.local && mayFit(contextOf(d.state))) return askModel(d);
-  const message = overflow?.message ?? 'The conversation does not fit into the context of the model.';
-  return settleTurn(d, {
+  if (!overflow || (overflow.local && mayFit(contextOf(draft.state)))) return askModel(draft);
+  return settleTurn(draft, {
     type: 'FAILED',
     reason: 'MODEL_CONTEXT_OVERFLOW',
-    message: `${message} It could not be summarised either: ${failure.message}`,
+    message: `${overflow.message} It could not be summarised either: ${failure.message}`,
     unconfirmed: [],
   });
 }

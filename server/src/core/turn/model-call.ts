@@ -53,9 +53,8 @@ export function askModel(
 /** Asks again, now or after a wait; or the fault to report when there is no use in that. */
 export function askAgain(draft: StepDraft, attempt: Attempt, fault: ModelFault): StepDraft | ModelFault {
   const chosen = draft.state.projection.configuration.model;
-  const remedy = remedies[fault.kind];
   // Where it began the ladder is of no use any more; what another model is not asked for, the chosen one is not either.
-  if (chosen !== attempt.alias && (remedy === 'RETRY' || remedy === 'FALLBACK'))
+  if (chosen !== attempt.alias && remedies[fault.kind] !== 'STOP')
     return askModel(notice(draft, 'MODEL_CHOSEN', `${fault.message} Asking "${chosen}", chosen meanwhile.`));
   const next = climb(attempt.ladder, fault);
   switch (next.type) {

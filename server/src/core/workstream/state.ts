@@ -96,7 +96,7 @@ export interface State {
   readonly durableBatches: number;
   readonly attempt: Attempt | null;
   readonly summary: Summary | null;
-  /** Why the conversation is being summarised, when it did not fit; reported when that does not help (D-39). */
+  /** Why the conversation was summarised, when it did not fit; reported when that does not help (D-39). */
   readonly overflow: ModelFault | null;
   /** What was found of the model that was asked last; null: none was asked since it was chosen. */
   readonly room: Room | null;
