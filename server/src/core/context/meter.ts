@@ -7,7 +7,7 @@
  * not for one that was cut below it, summarised, or told to another model.
  */
 import type { Context, ContextMark, Counted, Entry, EntryOf, Usage } from 'schema/projection';
-import { tokensOfAll } from './tokens.ts';
+import { weightOfAll } from './tokens.ts';
 
 /** Of the window: above it the model is advised to wind down, and summarised at the end of its turn (D-39). */
 const soft = 0.8;
@@ -30,8 +30,7 @@ export const isOverSoft = (context: ContextMark, more = 0): boolean => isOver(co
 export const isOverHard = (context: ContextMark, more = 0): boolean => isOver(context, hard, more);
 
 const isOver = (context: ContextMark, part: number, more: number): boolean =>
-  context.window !== null &&
-  usedOf(context) + more * (context.counted?.scale ?? 1) > context.window * part;
+  context.window !== null && usedOf(context) + more * (context.counted?.scale ?? 1) > context.window * part;
 
 /** Not known to be too long for the model. */
 export const mayFit = (context: ContextMark): boolean =>
@@ -61,38 +60,55 @@ export function markOfAnswer(
 ): ContextMark {
   const { window, overhead } = room ?? context;
   const before: ContextMark = { told: context.told, counted: context.counted, window, overhead };
-  const told = context.told + tokens;
-  return { ...before, told, counted: countedOf(before, usage, told) ?? before.counted };
+  return {
+    ...before,
+    told: context.told + tokens,
+    counted: countedOf(before, usage, tokens) ?? before.counted,
+  };
 }
 
-/** Null: there is no count, or none that can be believed. */
-function countedOf(before: ContextMark, usage: Usage | null, told: number): Counted | null {
+/**
+ * Null: there is no count, or none that can be believed. Judged by the guess from the last count and by the plain
+ * estimate, so that no count that was wrongly believed shuts out the right ones after it.
+ */
+function countedOf(before: ContextMark, usage: Usage | null, tokens: number): Counted | null {
   if (!usage || usage.inputTokens <= 0) return null;
   const { inputTokens, outputTokens } = usage;
   const guess = usedOf(before);
+  const estimated = Math.max(1, before.overhead + before.told);
   if (before.window !== null && inputTokens > before.window) return null;
   // A prefix that was counted grew by little: a leap is a mistake of the endpoint. What was never counted may be anything.
-  if (before.counted && inputTokens > 2.5 * guess + 1_024) return null;
-  if (inputTokens < guess / 4 - 1_024) return null;
-  const estimated = Math.max(1, before.overhead + before.told);
-  // Thoughts are written and not told again.
-  const written = Math.max(0, outputTokens - (usage.reasoningTokens ?? 0));
-  return { tokens: inputTokens + written, told, scale: clamp(inputTokens / estimated) };
+  const grown = Math.max(0, before.told - (before.counted?.told ?? 0));
+  const most = Math.max(1.5 * guess + mostScale * grown, 1.5 * estimated) + 1_024;
+  if (before.counted && inputTokens > most) return null;
+  if (inputTokens < Math.min(guess, estimated) / 4 - 1_024) return null;
+  // Thoughts are written and not told again, and not every endpoint counts them apart.
+  const written = Math.min(Math.max(0, outputTokens - (usage.reasoningTokens ?? 0)), mostScale * tokens + 64);
+  return {
+    tokens: inputTokens + written,
+    told: before.told + tokens,
+    scale: Math.min(mostScale, Math.max(leastScale, inputTokens / estimated)),
+  };
 }
 
-const clamp = (scale: number): number => Math.min(4, Math.max(0.5, scale));
+/** Tokens that a provider counts for each one of our estimate, at most and at least. */
+const mostScale = 4;
+const leastScale = 0.5;
 
-/** The mark of a conversation that was cut: that of the last answer in it, and what comes after. */
-export function markOfCut(context: Context, left: readonly Entry[]): ContextMark {
+/** The mark of a conversation that was cut: that of the last answer in it, and what comes after. `alias`: the chosen model. */
+export function markOfCut(context: Context, left: readonly Entry[], alias: string): ContextMark {
   const { window, overhead } = context;
-  const told = tokensOfAll(left);
-  const answer = left.findLast(
-    (e): e is EntryOf<'ASSISTANT'> => e.kind === 'ASSISTANT' && Boolean(e.context),
-  );
-  const checkpoint = left.find((e) => e.kind === 'CHECKPOINT');
-  // What was counted before the summary was counted with all that it stands for.
-  const stands = answer && answer.revision > (checkpoint?.revision ?? 0) && context.counted;
-  return { told, counted: stands ? (answer.context?.counted ?? null) : null, window, overhead };
+  const at = left.findLastIndex((entry) => entry.kind === 'ASSISTANT' && entry.context !== undefined);
+  const answer = left[at] as EntryOf<'ASSISTANT'> | undefined;
+  const checkpoint = left.find((entry) => entry.kind === 'CHECKPOINT');
+  // What was counted before the summary was counted with all that it stands for, and what another model counted by other rules.
+  const counted =
+    answer && answer.revision > (checkpoint?.revision ?? 0) && answer.alias === alias
+      ? answer.context!.counted
+      : null;
+  if (!counted) return { told: weightOfAll(left), counted, window, overhead };
+  // By the same measure as what was counted.
+  return { told: answer!.context!.told + weightOfAll(left.slice(at + 1)), counted, window, overhead };
 }
 
 /** The mark of a conversation that begins with a summary: nobody has counted it yet. */

@@ -49,9 +49,12 @@ export function tokensOf(body: EntryBody): number {
   }
 }
 
+/** What the model is told of it, also where an earlier build wrote it and did not say. */
+export const weightOf = (entry: Entry): number => entry.tokens ?? tokensOf(entry);
+
 /** Of a conversation as it is told. */
-export const tokensOfAll = (told: readonly Entry[]): number =>
-  told.reduce((sum, entry) => sum + (entry.tokens ?? 0), 0);
+export const weightOfAll = (told: readonly Entry[]): number =>
+  told.reduce((sum, entry) => sum + weightOf(entry), 0);
 
 /** What is told beside the conversation: the system prompt and the definitions of the tools. */
 export const overheadOf = (system: string, tools: readonly ToolDefinition[]): number =>

@@ -1,15 +1,22 @@
 /**
  * Owns: what the model says: pieces as they come, and how the call ended (D-34, D-38).
  */
-import { liveTurn, type Call, type EntryBody, type FeedItem, type StreamChannel } from 'schema/projection';
+import {
+  liveTurn,
+  type Call,
+  type Context,
+  type EntryBody,
+  type FeedItem,
+  type StreamChannel,
+} from 'schema/projection';
 import { markOfAnswer, mayFit, type Room } from '../context/meter.ts';
-import { tokensOf } from '../context/tokens.ts';
+import { tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
 import { cut } from '../kit/cut.ts';
 import { remedies, type ModelFault } from '../models/fault.ts';
 import { bottom } from '../models/ladder.ts';
 import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
-import { contextOf, isLatched } from '../workstream/state.ts';
+import { contextOf, isLatched, type State } from '../workstream/state.ts';
 import { isSpent } from './budget.ts';
 import { prepareCalls } from './calls.ts';
 import { beginCompaction, isDueAtEnd } from './compaction.ts';
@@ -116,8 +123,8 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer, isCh
     usage,
     discarded,
   };
-  const { projection, room } = d.state;
-  const context = markOfAnswer(projection.context, room, isChosen ? usage : null, tokensOf(body));
+  const before = weighed(d.state);
+  const context = markOfAnswer(before, d.state.room, isChosen ? usage : null, tokensOf(body));
   const said = admit(d, { ...body, context }, messageId);
   return calls.length > 0
     ? prepareCalls(
@@ -127,6 +134,14 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer, isCh
     : finish === 'OTHER'
       ? endedForUnknownReason(said)
       : endOrGoOn(said);
+}
+
+/** What earlier builds wrote is not in the sum of what is told: it is weighed at the first answer since. */
+function weighed({ projection, conversation, conversationFrom }: State): Context {
+  const { context } = projection;
+  const last = conversation.findLast((entry) => entry.kind === 'ASSISTANT');
+  if (conversationFrom > 0 || !last || last.context) return context;
+  return { ...context, told: weightOfAll(conversation) };
 }
 
 /** Names of calls that are not run, shortened to what a reader and a model can use. */

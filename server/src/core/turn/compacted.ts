@@ -7,7 +7,7 @@
 import { liveTurn, type CompactionTrigger, type EntryBody } from 'schema/projection';
 import { markOfSummary, mayFit, usedOf } from '../context/meter.ts';
 import { resumeAfterSummary } from '../context/texts.ts';
-import { tokensOf, tokensOfAll } from '../context/tokens.ts';
+import { tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { SummaryOutcome } from '../inputs.ts';
 import { admit, patch, show, type StepDraft } from '../step-draft.ts';
 import { contextOf, isLatched } from '../workstream/state.ts';
@@ -98,9 +98,9 @@ function summarised(
     alias,
     context,
   };
-  const told = tokensOf(body) + tokensOfAll(cut.kept);
+  const told = tokensOf(body) + weightOfAll(cut.kept);
   const mark = markOfSummary(context, told);
-  if (told >= context.told)
+  if (told >= weightOfAll(draft.state.conversation))
     return failed(over, {
       type: 'failed',
       reason: 'NOT_SHORTER',

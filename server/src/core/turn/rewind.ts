@@ -72,7 +72,8 @@ function cutAfter(
 ): StepDraft {
   const { conversation, projection } = draft.state;
   const left = conversation.filter((entry) => entry.kind === 'CHECKPOINT' || entry.revision <= after);
-  return admit(draft, { kind: 'REWIND', after, reason, by, context: markOfCut(projection.context, left) });
+  const context = markOfCut(projection.context, left, projection.configuration.model);
+  return admit(draft, { kind: 'REWIND', after, reason, by, context });
 }
 
 const carriedIn = (conversation: readonly Entry[]): CarriedRequest | null => {
