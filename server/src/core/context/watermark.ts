@@ -12,6 +12,7 @@ import {
   type EntryOf,
 } from 'schema/projection';
 import { cutMiddle } from '../kit/cut.ts';
+import { weightOf, weightOfAll } from './tokens.ts';
 
 export interface Cut {
   /** Everything told up to this revision is summarised, with the summary before. */
@@ -38,7 +39,16 @@ const worthPart = 0.1;
 /** Null: there is nothing to summarise, or (unless it must be) not enough to be worth it. */
 export function cutOf(
   told: readonly Entry[],
-  { trigger, window }: { readonly trigger: CompactionTrigger; readonly window: number | null },
+  {
+    trigger,
+    window,
+    resume,
+  }: {
+    readonly trigger: CompactionTrigger;
+    readonly window: number | null;
+    /** The last answer ends nothing: it goes on after the summary. */
+    readonly resume: boolean;
+  },
 ): Cut | null {
   const size = window ?? usualWindow;
   const entries = told.filter((entry) => entry.kind !== 'CHECKPOINT');
@@ -46,12 +56,13 @@ export function cutOf(
   let from = must;
   let kept = 0;
   for (let i = must - 1; i >= 0; i -= 1) {
-    kept += entries[i]!.tokens ?? 0;
-    if (kept > size * keptPart[trigger]) break;
+    kept += weightOf(entries[i]!);
+    // Its advice to wind down would be heard again when there is room.
+    if (kept > size * keptPart[trigger] || isAdvice(entries[i]!)) break;
     if (entries[i]!.kind !== 'TOOL') from = i;
   }
   const gone = entries.slice(0, from);
-  const freed = gone.reduce((sum, entry) => sum + (entry.tokens ?? 0), 0);
+  const freed = weightOfAll(gone);
   const last = gone.at(-1);
   if (!last) return null;
   const isOwed = trigger === 'OVERFLOW' || trigger === 'MANUAL';
@@ -60,7 +71,7 @@ export function cutOf(
     watermark: last.revision,
     summarised: told.slice(0, told.indexOf(last) + 1),
     kept: entries.slice(from),
-    request: requestIn(told, gone, Math.floor(size * requestPart * 3)),
+    request: requestIn(told, gone, { longest: Math.floor(size * requestPart * 3), resume }),
   };
 }
 
@@ -76,18 +87,30 @@ function mustKeepFrom(entries: readonly Entry[]): number {
   return from;
 }
 
+const isAdvice = (entry: Entry): boolean => entry.kind === 'SYSTEM' && entry.source === compactionAdvice;
+
 const isInput = (entry: Entry): boolean =>
-  entry.kind === 'USER' || (entry.kind === 'SYSTEM' && entry.source !== compactionAdvice);
+  entry.kind === 'USER' || (entry.kind === 'SYSTEM' && !isAdvice(entry));
 
 /** What was asked since the last answer that closed the matter, if that is summarised. */
-function requestIn(told: readonly Entry[], gone: readonly Entry[], longest: number): CarriedRequest | null {
-  const closed = told.findLastIndex((entry) => entry.kind === 'ASSISTANT' && entry.calls.length === 0);
+function requestIn(
+  told: readonly Entry[],
+  gone: readonly Entry[],
+  { longest, resume }: { readonly longest: number; readonly resume: boolean },
+): CarriedRequest | null {
+  // Who wound down on advice went on after the summary, or is going to.
+  const goesOn = (next: Entry | undefined): boolean =>
+    next ? next.kind === 'USER' && next.source === 'COMPACTION_RESUME' : resume;
+  const closed = told.findLastIndex(
+    (entry, i) => entry.kind === 'ASSISTANT' && entry.calls.length === 0 && !goesOn(told[i + 1]),
+  );
   const asked = told
     .slice(closed + 1)
     .filter((entry): entry is EntryOf<'USER'> => entry.kind === 'USER' && gone.includes(entry));
   const before = closed === -1 ? told.find((entry) => entry.kind === 'CHECKPOINT') : undefined;
   const carried = before?.kind === 'CHECKPOINT' ? before.request : null;
-  const author = carried?.author ?? asked[0]?.author;
+  // Whose turn it is: who asked last.
+  const author = asked.at(-1)?.author ?? carried?.author;
   if (!author) return null;
   const text = [
     carried?.text ?? '',

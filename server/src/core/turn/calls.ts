@@ -25,7 +25,7 @@ import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraf
 import { contextOf, isLatched } from '../workstream/state.ts';
 import { openCall, settleCall, withProgress } from './batch.ts';
 import { askForBudget, isSpent } from './budget.ts';
-import { beginCompaction, isOwed } from './compaction.ts';
+import { beginCompaction, isHopeless, isOwed } from './compaction.ts';
 import { askModel } from './model-call.ts';
 import { landSteers } from './queue.ts';
 import { finishStop } from './stop.ts';
@@ -183,17 +183,20 @@ export function finishBatch(draft: StepDraft): StepDraft {
     (d, { call }, i) => admit(d, { kind: 'TOOL', callId: call.callId, name: call.name, ...results[i]! }),
     draft,
   );
+  // The advice stands before what a person says, which is the last word.
   const heard = feedback.reduce(
     (d, { by, text }) => admit(d, { kind: 'USER', text, author: by, source: 'FEEDBACK' }),
-    answered,
+    advise(answered),
   );
-  return askModel(advise(landSteers(heard)));
+  return askModel(landSteers(heard));
 }
 
 /** Once in a turn the model is told that its context is nearly full, so that it can wind down (D-40). */
 function advise(draft: StepDraft): StepDraft {
   const context = contextOf(draft.state);
   if (context.advised || context.window === null || !isOverSoft(context)) return draft;
+  // What came to nothing before will not come after it winds down.
+  if (isHopeless(draft.state)) return draft;
   const percent = Math.min(100, Math.round((usedOf(context) / context.window) * 100));
   return admit(draft, { kind: 'SYSTEM', text: adviceToWindDown(percent), source: compactionAdvice });
 }

@@ -5,9 +5,9 @@
  * Invariants: one compaction at a time, and one between two answers; what came to nothing twice in a turn is not tried
  * again in it, unless the conversation does not fit at all.
  */
-import { liveTurn, type CompactionTrigger } from 'schema/projection';
+import { liveTurn, type Compaction, type CompactionTrigger } from 'schema/projection';
 import { isOverHard, isOverSoft } from '../context/meter.ts';
-import { cutOf } from '../context/watermark.ts';
+import { cutOf, type Cut } from '../context/watermark.ts';
 import { choiceOf } from '../conversation/choice.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import { contextOf, type State } from '../workstream/state.ts';
@@ -37,9 +37,9 @@ export const isHopeless = ({ projection }: State): boolean => projection.context
 export function beginCompaction(draft: StepDraft, trigger: CompactionTrigger): StepDraft | null {
   const { context } = draft.state.projection;
   const turn = liveTurn(draft.state.projection);
-  if (!turn || (isRead(draft.state) && !cutFor(draft.state, trigger))) return null;
-  const [d, id] = mint(draft);
   const resume = trigger === 'END_OF_TURN' && context.advised;
+  if (!turn || (isRead(draft.state) && !cutFor(draft.state, { trigger, resume }))) return null;
+  const [d, id] = mint(draft);
   const compacting = transition(
     turn,
     turn.id,
@@ -54,14 +54,14 @@ export function goOnCompacting(draft: StepDraft): StepDraft | null {
   const { state } = draft;
   const compaction = liveTurn(state.projection)?.compaction;
   if (!compaction) return null;
-  const { id, trigger } = compaction;
+  const { id } = compaction;
   if (!isRead(state))
     return perform(patch(draft, { summary: { id, cut: null } }), {
       type: 'readConversation',
       stamp: stampOf(state),
       compactionId: id,
     });
-  const cut = cutFor(state, trigger);
+  const cut = cutFor(state, compaction);
   if (!cut) return null;
   const { configuration } = state.projection;
   const told = show(patch(draft, { summary: { id, cut } }), {
@@ -80,7 +80,7 @@ export function goOnCompacting(draft: StepDraft): StepDraft | null {
   });
 }
 
-const cutFor = (state: State, trigger: CompactionTrigger) =>
-  cutOf(state.conversation, { trigger, window: contextOf(state).window });
+const cutFor = (state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 'resume'>): Cut | null =>
+  cutOf(state.conversation, { trigger, resume, window: contextOf(state).window });
 
 const isRead = (state: State): boolean => state.conversationFrom === 0;
