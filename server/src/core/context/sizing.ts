@@ -31,7 +31,9 @@ export function sizeResults(results: readonly ToolResult[], context: Context): r
   const shares = share(sized, Math.floor(roomIn(context) / scale));
   return sized.map(({ result, tokens }, i) => {
     const allowed = Math.min(shares[i]!, each);
-    return tokens <= allowed ? result : { ...result, content: shorten(result.content, allowed / tokens) };
+    if (tokens <= allowed) return result;
+    const content = shorten(result.content, allowed / tokens);
+    return content.length < result.content.length ? { ...result, content } : result;
   });
 }
 

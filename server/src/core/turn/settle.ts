@@ -12,8 +12,9 @@ import {
   type ToolResult,
   type TurnOutcome,
 } from 'schema/projection';
+import { sizeResults } from '../context/sizing.ts';
 import { admit, type StepDraft } from '../step-draft.ts';
-import type { State } from '../workstream/state.ts';
+import { contextOf, type State } from '../workstream/state.ts';
 import { askTitle } from '../workstream/title.ts';
 import { afterTurn } from './queue.ts';
 import { startFromQueue } from './start.ts';
@@ -45,14 +46,12 @@ function keepPartialText(draft: StepDraft, outcome: TurnOutcome): StepDraft {
 
 function answerOpenCalls(draft: StepDraft, outcome: TurnOutcome): StepDraft {
   const calls = draft.state.projection.batch?.calls ?? [];
+  const results = sizeResults(
+    calls.map((open) => open.result ?? unanswered(draft.state, open, outcome)),
+    contextOf(draft.state),
+  );
   return calls.reduce(
-    (d, open) =>
-      admit(d, {
-        kind: 'TOOL',
-        callId: open.call.callId,
-        name: open.call.name,
-        ...(open.result ?? unanswered(draft.state, open, outcome)),
-      }),
+    (d, { call }, i) => admit(d, { kind: 'TOOL', callId: call.callId, name: call.name, ...results[i]! }),
     draft,
   );
 }
