@@ -101,7 +101,7 @@ export function servicesOfOne(services: Services): Services {
     before = mine.catch(() => undefined);
     return mine;
   };
-  const { workstreams, history, search, approvals } = services;
+  const { workstreams, history, search, approvals, usage } = services;
   const whole = <T>(value: T): T => value;
   return {
     ...services,
@@ -114,6 +114,13 @@ export function servicesOfOne(services: Services): Services {
           (w) => w?.projection,
         ),
       list: (...asked) => draw(() => workstreams.list(...asked), whole),
+      systemPrompt: (set) => draw(() => workstreams.systemPrompt(set), whole),
+    },
+    usage: {
+      ofWorkstream: (id) => draw(() => usage.ofWorkstream(id), whole),
+      ofTurn: (...asked) => draw(() => usage.ofTurn(...asked), whole),
+      groups: (asked) => draw(() => usage.groups(asked), whole),
+      calls: (...asked) => draw(() => usage.calls(...asked), whole),
     },
     history: { page: (...asked) => draw(() => history.page(...asked), whole) },
     search: { find: (asked) => draw(() => search.find(asked), whole) },

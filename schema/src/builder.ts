@@ -22,6 +22,8 @@ export const builder = new SchemaBuilder<{
     Revision: { Input: number; Output: number };
     FeedCursor: { Input: string; Output: string };
     IdempotencyKey: { Input: string; Output: string };
+    Tokens: { Input: number; Output: number };
+    Date: { Input: string; Output: string };
   };
 }>({
   plugins: [RelayPlugin, ComplexityPlugin],

@@ -30,8 +30,13 @@ export type NotYours = Refusal<'NOT_YOURS'> & { readonly author: Author };
 export type MessageNotQueued = Refusal<'MESSAGE_NOT_QUEUED'> & {
   readonly queuedMessageIds: readonly string[];
 };
-/** No message of a person with this id is in the conversation. */
-export type MessageNotFound = Refusal<'MESSAGE_NOT_FOUND'>;
+/**
+ * No message of a person with this id is in the conversation. `watermark`: what lies up to that revision is summarised,
+ * and nobody goes back below it; null: nothing is.
+ */
+export type MessageNotFound = Refusal<'MESSAGE_NOT_FOUND'> & { readonly watermark: number | null };
+/** The conversation is too short, or nothing came since it was summarised. */
+export type NothingToCompact = Refusal<'NOTHING_TO_COMPACT'>;
 /** Nothing was refused by the database, so there is nothing to discard. */
 export type NothingToDiscard = Refusal<'NOTHING_TO_DISCARD'>;
 /** The database refused to store what the workstream accepted (D-51); `discardUnsaved` first. */
@@ -91,6 +96,7 @@ export type Rejection =
   | NotYours
   | MessageNotQueued
   | MessageNotFound
+  | NothingToCompact
   | NothingToDiscard
   | JournalUnsettled
   | ApprovalGone

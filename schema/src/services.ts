@@ -8,6 +8,7 @@ import type {
   FeedEvent,
   HistoryPage,
   HistoryRange,
+  ModelCallModel,
   ModelModel,
   Page,
   PageRange,
@@ -17,6 +18,9 @@ import type {
   TokenChunkModel,
   TokenModel,
   ToolModel,
+  UsageGroupModel,
+  UsageKey,
+  UsageTotalModel,
   Viewer,
   WorkstreamModel,
   WorkstreamStateItem,
@@ -35,6 +39,7 @@ import type {
   LifecycleRefusal,
   MessageNotFound,
   MessageNotQueued,
+  NothingToCompact,
   NothingToDiscard,
   NotYours,
   QueueFull,
@@ -78,6 +83,10 @@ export interface CreateWorkstream {
   readonly workspace: string | null;
   /** Null: ASK. */
   readonly approvalMode: ApprovalMode | null;
+  /** At most 20,000 characters; null or empty: none. */
+  readonly instructions: string | null;
+  /** Tokens, 1,000 or more; null or 0: any number. */
+  readonly tokenBudget: number | null;
 }
 export type CreateWorkstreamOutcome =
   | (Accepted & { readonly workstreamId: string })
@@ -160,9 +169,23 @@ export interface ConfigureWorkstream extends OnWorkstream {
   readonly approvalMode: ApprovalMode | null;
   /** As a whole; null leaves it. */
   readonly model: ModelChoice | null;
+  /** At most 20,000 characters; empty removes them, null leaves them. */
+  readonly instructions: string | null;
+  /** Tokens, 1,000 or more; 0 removes it, null leaves it. */
+  readonly tokenBudget: number | null;
 }
 export type ConfigureWorkstreamOutcome =
   (Accepted & { readonly configuration: Configuration }) | CommandRefusal;
+
+export type CompactWorkstream = OnWorkstream;
+export type CompactWorkstreamOutcome =
+  | (Accepted & {
+      /** Of the turn that summarises. */
+      readonly turnId: string;
+    })
+  | Busy
+  | NothingToCompact
+  | CommandRefusal;
 
 export type CloseWorkstream = OnWorkstream;
 /** Waits for Stop, at most 10 s, and for the database, 2 s before and 2 s after (D-23). */
@@ -284,6 +307,25 @@ export type FindEntriesOutcome =
   /** It took longer than a search may. */
   | { readonly type: 'TooBroad'; readonly message: string };
 
+export interface AskedUsage {
+  /** ISO 8601 dates, UTC, both included; `through` null: up to now. */
+  readonly from: string;
+  readonly through: string | null;
+  /** Null: of all of them, those that are gone included. */
+  readonly workstreamId: string | null;
+  /** None: one group, of all. */
+  readonly by: readonly UsageKey[];
+  /** Most groups, 1 to 200. */
+  readonly first: number;
+}
+
+export interface AskedModelCalls {
+  /** 1 to 200. */
+  readonly first: number;
+  /** Id of the last one seen; null: from the newest. */
+  readonly after: string | null;
+}
+
 export interface Services {
   readonly workstreams: {
     get(id: string): Promise<WorkstreamModel | null>;
@@ -296,6 +338,9 @@ export interface Services {
      */
     create(by: Viewer, input: CreateWorkstream, caller: AbortSignal): Promise<CreateWorkstreamOutcome>;
     configure(by: Viewer, input: ConfigureWorkstream): Promise<ConfigureWorkstreamOutcome>;
+    compact(by: Viewer, input: CompactWorkstream): Promise<CompactWorkstreamOutcome>;
+    /** What a model would be told first, now, by a workstream that is set so. */
+    systemPrompt(set: Pick<Configuration, 'workspace' | 'instructions'>): Promise<string>;
     discardUnsaved(by: Viewer, input: DiscardUnsaved): Promise<DiscardUnsavedOutcome>;
     close(by: Viewer, input: CloseWorkstream): Promise<CloseWorkstreamOutcome>;
     open(by: Viewer, input: OpenWorkstream): Promise<OpenWorkstreamOutcome>;
@@ -337,6 +382,18 @@ export interface Services {
     list(): Promise<readonly TokenModel[]>;
     create(by: Viewer, input: CreateToken): Promise<CreateTokenOutcome>;
     revoke(by: Viewer, input: RevokeToken): Promise<RevokeTokenOutcome>;
+  };
+  readonly usage: {
+    /** Of a workstream, ever; zeroes of one that never was. Rejects when the database is away, as all of these. */
+    ofWorkstream(workstreamId: string): Promise<UsageTotalModel>;
+    ofTurn(workstreamId: string, turnId: string): Promise<UsageTotalModel>;
+    /** The newest day and the most tokens first. */
+    groups(asked: AskedUsage): Promise<readonly UsageGroupModel[]>;
+    /** Newest first. */
+    calls(
+      workstreamId: string,
+      asked: AskedModelCalls,
+    ): Promise<{ readonly items: readonly ModelCallModel[]; readonly hasNext: boolean }>;
   };
   readonly models: { list(): readonly ModelModel[] };
   readonly tools: { list(): readonly ToolModel[] };

@@ -13,5 +13,7 @@ export const graphql = initGraphQLTada<{
     Revision: number;
     FeedCursor: string;
     IdempotencyKey: string;
+    Tokens: number;
+    Date: string;
   };
 }>();

@@ -10,6 +10,7 @@ import type { Followed } from './followed.ts';
 import { createIntent, type AcceptedOf, type Intent, type Outcome } from './intent.ts';
 import { latest, type Source } from './latest.ts';
 import { decideApproval } from './operations/turn.ts';
+import { compactWorkstream } from './operations/workstream.ts';
 import { realPace, type Pace, type Persistent } from './persist.ts';
 import { questionTaker, type Question } from './questions.ts';
 import { sendAndSettle, type Settlement, type SettleOptions } from './settle.ts';
@@ -55,6 +56,8 @@ export interface WeirClient {
     verdict: 'APPROVED' | 'DENIED',
     feedback?: string,
   ): Promise<Outcome<Decided>>;
+  /** Summarises older history now; follow the workstream to see its turn end. */
+  compact(workstreamId: string): Promise<Outcome<Compacting>>;
   /** Reads around a place of history, a cursor as `search` gives it; does not follow. */
   window(workstreamId: string, place: string, observe: (windowed: Windowed) => void): WindowReader;
   /** Follows the list of workstreams until stopped: every state, and older ones on demand. */
@@ -65,6 +68,7 @@ export interface WeirClient {
 
 type DecideResult = ResultOf<typeof decideApproval>['result'];
 type Decided = AcceptedOf<DecideResult>;
+type Compacting = AcceptedOf<ResultOf<typeof compactWorkstream>['result']>;
 
 export interface WeirClientOptions extends TransportOptions {
   /** Other ways to travel, to wait and to draw chance, for tests. */
@@ -114,6 +118,7 @@ export function createWeirClient(options: WeirClientOptions): WeirClient {
       const input = { workstreamId, cycleId, callId, argumentsHash, verdict, feedback: feedback ?? null };
       return createIntent(deps, decideApproval, input).run();
     },
+    compact: (workstreamId) => createIntent(deps, compactWorkstream, { workstreamId }).run(),
     window: (workstreamId, place, callback) => openWindow(deps, workstreamId, place, callback),
     followStates: (observe) => followStates(deps, observe),
     dispose: () => {
@@ -140,6 +145,7 @@ export * from './operations/queue.ts';
 export * from './operations/server.ts';
 export * from './operations/token.ts';
 export * from './operations/turn.ts';
+export * from './operations/usage.ts';
 export * from './operations/workstream.ts';
 export { failureText, type Answer, type Failure } from './failure.ts';
 export type { Follower } from './follow.ts';

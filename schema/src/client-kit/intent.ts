@@ -24,6 +24,8 @@ export interface Facts {
   readonly author?: Author;
   /** MESSAGE_NOT_QUEUED: what waits now, oldest first. */
   readonly queuedMessageIds?: readonly string[];
+  /** MESSAGE_NOT_FOUND: what lies up to this revision is summarised; null: nothing is. */
+  readonly watermark?: number | null;
   /** APPROVAL_GONE: the cycles that are open now. */
   readonly currentCycleIds?: readonly string[];
   /** ALREADY_DECIDED: the decision that stands. */
@@ -97,6 +99,7 @@ const passes: Readonly<Record<RejectionCode, boolean>> = {
   NOT_YOURS: false,
   MESSAGE_NOT_QUEUED: false,
   MESSAGE_NOT_FOUND: false,
+  NOTHING_TO_COMPACT: false,
   APPROVAL_GONE: false,
   ALREADY_DECIDED: false,
   ARGUMENTS_CHANGED: false,

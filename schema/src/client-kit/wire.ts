@@ -9,6 +9,8 @@
  */
 import type { ResultOf } from 'gql.tada';
 import type {
+  ApprovalCycle,
+  ContextMark,
   Entry,
   EntryBody,
   EntryOf,
@@ -16,9 +18,11 @@ import type {
   Overlay,
   Persistence,
   Projection,
+  Turn,
 } from '../projection/index.ts';
 import type { feedItemFields } from './fragments/feed.ts';
 import type { entryFields } from './fragments/journal.ts';
+import type { cycleFields, turnFields } from './fragments/values.ts';
 import type { modelFields } from './fragments/model.ts';
 import type { projectionFields, snapshotFields, summaryFields } from './fragments/workstream.ts';
 
@@ -34,8 +38,18 @@ export type Model = ResultOf<typeof modelFields>;
 type WirePersistence = WireSnapshot['persistence'];
 
 export function entryOf(wire: WireEntry): Entry {
-  const { entryId, revision, epoch, generation, lane, turnId, at } = wire;
-  return { id: entryId, revision, epoch, generation, lane, turnId, at, ...bodyOf(wire) };
+  const { entryId, revision, epoch, generation, lane, turnId, at, tokens } = wire;
+  return {
+    id: entryId,
+    revision,
+    epoch,
+    generation,
+    lane,
+    turnId,
+    at,
+    ...known({ tokens }),
+    ...bodyOf(wire),
+  };
 }
 
 /** The values of an entry of a kind this client does not know: a place in the journal and nothing to show. */
@@ -75,7 +89,7 @@ function bodyOf(wire: WireEntry): EntryBody {
         source: oneOf(sources, wire.source),
       };
     case 'AssistantEntry': {
-      const { text, reasoning, calls, finish, model, alias, usage, discarded } = wire;
+      const { text, reasoning, calls, finish, model, alias, usage, context, discarded } = wire;
       return {
         kind: 'ASSISTANT',
         text,
@@ -85,6 +99,7 @@ function bodyOf(wire: WireEntry): EntryBody {
         model,
         ...known({ alias }),
         usage: usage && known(usage),
+        ...known({ context }),
         discarded,
       };
     }
@@ -108,13 +123,13 @@ function bodyOf(wire: WireEntry): EntryBody {
     case 'ConfigurationEntry':
       return { kind: 'CONFIGURATION', configuration: known(wire.configuration) };
     case 'TurnEntry':
-      return { kind: 'TURN', turn: wire.turn };
+      return { kind: 'TURN', turn: turnOf(wire.turn) };
     case 'ToolStartedEntry':
       return { kind: 'TOOL_STARTED', callId: wire.callId, name: wire.name };
     case 'ToolSettledEntry':
       return { kind: 'TOOL_SETTLED', callId: wire.callId, name: wire.name, result: wire.result };
     case 'ApprovalEntry':
-      return { kind: 'APPROVAL', cycle: wire.cycle };
+      return { kind: 'APPROVAL', cycle: cycleOf(wire.cycle) };
     case 'QueueEntry':
       return { kind: 'QUEUE', queue: wire.queue };
     case 'RewindEntry':
@@ -124,7 +139,24 @@ function bodyOf(wire: WireEntry): EntryBody {
         reason: oneOf(rewindReasons, wire.reason),
         // This server always says who.
         by: wire.by ?? { id: '', name: 'the server' },
+        ...known({ context: wire.context }),
       };
+    case 'CheckpointEntry': {
+      const { summary, watermark, request, trigger, tokensBefore, tokensAfter, model } = wire;
+      return {
+        kind: 'CHECKPOINT',
+        summary,
+        watermark,
+        request,
+        trigger,
+        before: tokensBefore,
+        after: tokensAfter,
+        model,
+        // This server always says both.
+        alias: wire.alias ?? model,
+        context: wire.context ?? noMark,
+      };
+    }
     case 'RecoveryEntry':
       return { kind: 'RECOVERY', reason: wire.reason, message: wire.message };
     default:
@@ -132,9 +164,23 @@ function bodyOf(wire: WireEntry): EntryBody {
   }
 }
 
+const noMark: ContextMark = { told: 0, counted: null, overhead: 0, window: null };
+
+const turnOf = ({ compaction, ...turn }: ResultOf<typeof turnFields>): Turn => ({
+  ...turn,
+  ...known({ compaction }),
+});
+
+const cycleOf = ({ budget, ...cycle }: ResultOf<typeof cycleFields>): ApprovalCycle => ({
+  ...cycle,
+  ...known({ budget }),
+});
+
 export const projectionOf = (wire: WireProjection): Projection => ({
   ...wire,
   configuration: known(wire.configuration),
+  turn: wire.turn && turnOf(wire.turn),
+  cycles: wire.cycles.map(cycleOf),
 });
 
 export function persistenceOf(wire: WirePersistence): Persistence {

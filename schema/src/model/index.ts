@@ -3,12 +3,14 @@
  */
 import type {
   Author,
+  ContextMark,
   Effort,
   Entry,
   FeedItem,
   Overlay,
   Persistence,
   Projection,
+  Usage,
   WorkstreamState,
 } from '../projection/index.ts';
 
@@ -24,6 +26,8 @@ export interface WorkstreamModel {
   readonly epoch: number;
   readonly durableThrough: number;
   readonly state: WorkstreamState;
+  /** How full the context is; the window as the model is set up, where no answer has told it yet. */
+  readonly context: ContextMark;
   readonly overlay: Overlay;
   readonly persistence: Persistence;
   /** Opaque: where to start the feed. */
@@ -173,6 +177,46 @@ export interface ModelPrice {
   readonly output: number;
   /** Null: as `input`. */
   readonly cachedInput: number | null;
+}
+
+/** Sums over model calls. */
+export interface UsageTotalModel {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+  /** United States dollars, of the calls that had a price; null: none had. */
+  readonly cost: number | null;
+  /** Of the calls, those the provider did not count. */
+  readonly estimatedCalls: number;
+}
+
+export type UsageKey = 'DAY' | 'WORKSTREAM' | 'MODEL';
+
+export interface UsageGroupModel extends UsageTotalModel {
+  /** ISO 8601 date, UTC; null: not asked for by day. */
+  readonly day: string | null;
+  readonly workstreamId: string | null;
+  /** Of that workstream; null: not asked for by workstream, or it is gone. */
+  readonly title: string | null;
+  readonly alias: string | null;
+}
+
+/** A model call that has ended. */
+export interface ModelCallModel {
+  readonly id: string;
+  readonly purpose: 'TURN' | 'SUMMARY' | 'TITLE';
+  readonly turnId: string | null;
+  readonly alias: string;
+  readonly model: string;
+  readonly usage: Usage;
+  /** True: the provider did not count. */
+  readonly estimated: boolean;
+  readonly outcome: 'ANSWERED' | 'FAILED' | 'ABORTED';
+  /** United States dollars; null: no price was set. */
+  readonly cost: number | null;
+  readonly at: string;
 }
 
 export interface ToolModel {

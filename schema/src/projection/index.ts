@@ -1,5 +1,6 @@
 /** What a client knows after these feed items: the one fold, shared by server and browser. */
 export * from './blank.ts';
+export * from './context.ts';
 export * from './cursor.ts';
 export * from './entries.ts';
 export * from './fold.ts';

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import type {
   ApprovalCycle as CycleModel,
   ApprovalItem as ItemModel,
+  BudgetQuestion as BudgetModel,
   Preview as PreviewModel,
 } from '../projection/index.ts';
 import type { DecideApprovalOutcome } from '../services.ts';
@@ -66,6 +67,8 @@ export const ApprovalItem = builder.objectRef<ItemModel>('ApprovalItem').impleme
 
 const CycleKind = enumOf<CycleModel['kind']>('ApprovalCycleKind', 'What a cycle asks about.', {
   TOOLS: 'Whether calls of tools may run.',
+  BUDGET:
+    'Whether more tokens may be spent: `budget` says how many. It has one item, of no tool and without arguments, which no mode answers; approve it to go on, deny it to end the turn.',
 });
 
 const CycleStatus = enumOf<CycleModel['status']>('ApprovalCycleStatus', 'Where a cycle stands.', {
@@ -74,13 +77,40 @@ const CycleStatus = enumOf<CycleModel['status']>('ApprovalCycleStatus', 'Where a
   SUPERSEDED: 'The turn was stopped or ended first; it takes no decisions any more.',
 });
 
+const BudgetQuestion = builder.objectRef<BudgetModel>('BudgetQuestion').implement({
+  description: 'What a person is asked who is asked for more tokens (`Configuration.tokenBudget`).',
+  fields: (t) => ({
+    spent: t.field({
+      type: 'Tokens',
+      description: 'Tokens spent for this workstream so far, read and written, by every caller.',
+      resolve: (b) => b.spent,
+    }),
+    limit: t.field({
+      type: 'Tokens',
+      description: 'Tokens spent from which on the model is not asked any more.',
+      resolve: (b) => b.limit,
+    }),
+    grant: t.field({
+      type: 'Tokens',
+      description: 'How many more may be spent, from `spent` on, when it is approved.',
+      resolve: (b) => b.grant,
+    }),
+  }),
+});
+
 export const ApprovalCycle = builder.objectRef<CycleModel>('ApprovalCycle').implement({
   description:
-    'One question to a person about the calls of one answer of the model, or the record of what the mode of the ' +
-    'workstream decided about them in place of a person: then it may be SETTLED from the beginning.',
+    'One question to a person, about the calls of one answer of the model or about the budget; or the record of what the ' +
+    'mode of the workstream decided about calls in place of a person: then it may be SETTLED from the beginning.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the cycle, as `decideApproval` takes it.' }),
     kind: t.field({ type: CycleKind, description: 'What it asks about.', resolve: (c) => c.kind }),
+    budget: t.field({
+      type: BudgetQuestion,
+      nullable: true,
+      description: 'BUDGET: how much was spent, and how much more is asked for. Null for TOOLS.',
+      resolve: (c) => c.budget ?? null,
+    }),
     turnId: t.exposeID('turnId', { description: 'The turn that waits for it.' }),
     status: t.field({ type: CycleStatus, description: 'Where it stands.', resolve: (c) => c.status }),
     items: t.field({

@@ -69,6 +69,19 @@ export const Configuration = builder.objectRef<ConfigurationModel>('Configuratio
       description: 'How hard the model is asked to think; null: as the model is set up.',
       resolve: (c) => c.effort ?? null,
     }),
+    instructions: t.string({
+      nullable: true,
+      description:
+        'What the model is told about this workstream beside what all are told, at most 20,000 characters; null: nothing. ' +
+        '`Workstream.systemPrompt` has all of it.',
+      resolve: (c) => c.instructions ?? null,
+    }),
+    tokenBudget: t.int({
+      nullable: true,
+      description:
+        'Tokens, read and written, that may be spent before a person is asked for more (an approval cycle of kind BUDGET); null: any number.',
+      resolve: (c) => c.tokenBudget ?? null,
+    }),
     workspace: t.exposeString('workspace', {
       description: 'Absolute path, on the server, of the folder the tools work in.',
     }),
@@ -84,6 +97,13 @@ export const Configuration = builder.objectRef<ConfigurationModel>('Configuratio
     }),
   }),
 });
+
+/** The bounds of what a workstream may be given to be made or set. */
+export const instructionsText =
+  'What to tell the model about this workstream with each call, in the system prompt; at most 20,000 characters.';
+export const tokenBudgetText =
+  'Tokens, read and written, that may be spent in all before a person is asked for more; 1,000 or more. It counts what was ' +
+  'spent before it was set, too.';
 
 const ModelChoiceInput = builder.inputType('ModelChoiceInput', {
   description: 'A model and how it is to answer; takes the place of the whole choice there is.',
@@ -105,6 +125,8 @@ const ConfigureWorkstreamInput = builder.inputType('ConfigureWorkstreamInput', {
       type: ModelChoiceInput,
       description: 'The model to go on with, from its next call on; null: as it is.',
     }),
+    instructions: t.string({ description: `${instructionsText} Empty removes them; null: as they are.` }),
+    tokenBudget: t.int({ description: `${tokenBudgetText} 0 removes it; null: as it is.` }),
   }),
 });
 
@@ -131,7 +153,7 @@ builder.mutationField('configureWorkstream', (t) =>
     description:
       'Changes settings of a workstream, also while a turn runs. A title given here stays: the server does not name the ' +
       'workstream any more, also when it is the title there was. A mode counts for calls that are prepared from then on: ' +
-      'what a person is asked already stays a question. A model counts from its next call on, also in the middle of a turn, and takes the place of a call that waits for a slot or to be tried again. Setting the mode that is set changes nothing, also not who set it. ' +
+      'what a person is asked already stays a question. A model counts from its next call on, also in the middle of a turn, and takes the place of a call that waits for a slot or to be tried again. Instructions and a budget count from the next model call on. Setting the mode that is set changes nothing, also not who set it. ' +
       'Answers when that is safe.',
     args: { input: t.arg({ type: ConfigureWorkstreamInput, required: true, description: 'What to set.' }) },
     resolve: (_root, { input }, { services, viewer }) =>
@@ -141,6 +163,8 @@ builder.mutationField('configureWorkstream', (t) =>
           workstreamId,
           title: input.title ?? null,
           approvalMode: input.approvalMode ?? null,
+          instructions: input.instructions ?? null,
+          tokenBudget: input.tokenBudget ?? null,
           model: input.model
             ? {
                 alias: input.model.alias,

@@ -8,6 +8,7 @@ import type {
 import { ApprovalCycle } from './approval-cycle.ts';
 import { Batch } from './batch.ts';
 import { Configuration } from './configuration.ts';
+import { Checkpoint, ProjectionContext } from './context.ts';
 import { enumOf } from './enum.ts';
 import { Origin } from './origin.ts';
 import { Queue } from './queue.ts';
@@ -26,7 +27,7 @@ export const supersededText =
   'still has these entries, each in its place. To show it, leave out the conversation entries (USER, ASSISTANT, TOOL, SYSTEM, ' +
   'CANCELLATION) whose revision lies in a span, or fold them away behind a mark at the RewindEntry that says who went back ' +
   'and why; an open page does the same when a RewindEntry arrives. What control entries in a span set (configuration, ' +
-  'queue, lifecycle) still holds, and files in the workspace stay as the calls left them. A RewindEntry adds the span ' +
+  'queue, lifecycle) still holds, so does a CheckpointEntry in one, and files in the workspace stay as the calls left them. A RewindEntry adds the span ' +
   'from its `after` to the revision before its own, made one with all spans it covers or touches.';
 
 export const SupersededSpan = builder.objectRef<SpanModel>('SupersededSpan').implement({
@@ -49,7 +50,13 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
     'CONFIGURATION, TURN, QUEUE replace their part; FORK sets the origin; a settled TURN also empties batch and cycles; ASSISTANT empties the ' +
     'cycles, and opens the batch if it has calls; TOOL_STARTED and TOOL_SETTLED mark a call of it; TOOL removes a call, ' +
     'the last one closes the batch; APPROVAL puts its cycle last in place of the one with its id; REWIND makes the turn ' +
-    'null and supersedes what lies between its `after` and itself.',
+    'null and supersedes what lies between its `after` and itself. And of the context: each entry adds its `tokens` to ' +
+    '`told`; then ASSISTANT, CHECKPOINT and REWIND replace told, counted, overhead and window by those of their `context`, if they ' +
+    'have one; ASSISTANT makes `tried` false; CHECKPOINT sets `failures` to 0 and is the checkpoint; SYSTEM of source ' +
+    'COMPACTION_ADVICE makes `advised` true; a TURN that is COMPACTING with a compaction of another id than the turn before it ' +
+    'makes `advised` false and `tried` true and adds 1 to `failures`; a settled TURN makes both false and `failures` 0; ' +
+    'CONFIGURATION with another model makes counted and window null, with another `tokenBudget` makes that the budgetLimit; ' +
+    'APPROVAL of a cycle with a `budget` whose item is APPROVED makes `budget.spent` + `budget.grant` the budgetLimit.',
   fields: (t) => ({
     revision: t.field({
       type: 'Revision',
@@ -97,6 +104,24 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
       type: [SupersededSpan],
       description: supersededText,
       resolve: (p) => p.superseded,
+    }),
+    context: t.field({
+      type: ProjectionContext,
+      description: 'How full the context of the model is, and what was done about it.',
+      resolve: (p) => p.context,
+    }),
+    checkpoint: t.field({
+      type: Checkpoint,
+      nullable: true,
+      description: 'The latest summary; null: nothing was summarised.',
+      resolve: (p) => p.checkpoint,
+    }),
+    budgetLimit: t.field({
+      type: 'Tokens',
+      nullable: true,
+      description:
+        'Tokens spent from which on a person is asked for more (see `Workstream.usage`); null: any number may be spent.',
+      resolve: (p) => p.budgetLimit,
     }),
     updatedAt: t.field({
       type: 'DateTime',

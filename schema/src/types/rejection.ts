@@ -11,6 +11,7 @@ import type {
   Busy as BusyOutcome,
   InvalidInput as InvalidInputOutcome,
   JournalUnsettled as JournalUnsettledOutcome,
+  MessageNotFound as MessageNotFoundOutcome,
   MessageNotQueued as MessageNotQueuedOutcome,
   NotYours as NotYoursOutcome,
   QueueFull as QueueFullOutcome,
@@ -37,7 +38,8 @@ export const RejectionCode = enumOf<Code>(
     BUSY: 'It cannot be done while a turn runs, or while messages of another author wait.',
     NOT_YOURS: 'It would run on the credentials of somebody else.',
     MESSAGE_NOT_QUEUED: 'No message with this id waits in the queue.',
-    MESSAGE_NOT_FOUND: 'No message of a person with this id is in the conversation.',
+    MESSAGE_NOT_FOUND: 'No message of a person with this id is in the conversation, or it is summarised.',
+    NOTHING_TO_COMPACT: 'There is nothing in the conversation to summarise.',
     APPROVAL_GONE: 'There is no such open cycle, or no such item in it.',
     ALREADY_DECIDED: 'Somebody decided this item first.',
     ARGUMENTS_CHANGED: 'The arguments seen are not the ones that would run.',
@@ -67,6 +69,7 @@ const typenameByCode: Readonly<Record<Code, string>> = {
   NOT_YOURS: 'NotYours',
   MESSAGE_NOT_QUEUED: 'MessageNotQueued',
   MESSAGE_NOT_FOUND: 'MessageNotFound',
+  NOTHING_TO_COMPACT: 'NothingToCompact',
   APPROVAL_GONE: 'ApprovalGone',
   ALREADY_DECIDED: 'AlreadyDecided',
   ARGUMENTS_CHANGED: 'ArgumentsChanged',
@@ -200,10 +203,26 @@ export const MessageNotQueued = rejection<MessageNotQueuedOutcome>('MESSAGE_NOT_
     }),
   }),
 });
-export const MessageNotFound = plain(
-  'MESSAGE_NOT_FOUND',
-  'There is no such message of a person in the conversation: the id is not the `entryId` of a USER entry, the entry is ' +
-    'superseded already, or it came with a decision (source FEEDBACK). To `retryTurn`: no message was said yet.',
+export const MessageNotFound = rejection<MessageNotFoundOutcome>('MESSAGE_NOT_FOUND').implement({
+  description:
+    'There is no such message of a person in the conversation: the id is not the `entryId` of a USER entry, the entry is ' +
+    'superseded already or summarised (its revision is not above `watermark`), or it is none of a person (source FEEDBACK ' +
+    'or COMPACTION_RESUME). To `retryTurn`: no message was said yet, or none since the summary.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    watermark: t.field({
+      type: 'Revision',
+      nullable: true,
+      description:
+        'What lies up to this revision is summarised, and nothing of it can be taken back: fork at that place instead. Null: nothing is summarised.',
+      resolve: (r) => r.watermark,
+    }),
+  }),
+});
+export const NothingToCompact = plain(
+  'NOTHING_TO_COMPACT',
+  'The conversation is too short to be summarised, or nothing that could be was said since it was. Try again when there ' +
+    'is more.',
 );
 export const ApprovalGone = rejection<ApprovalGoneOutcome>('APPROVAL_GONE').implement({
   description: 'The cycle was superseded or never was, or has no item for this call. Nothing was approved.',

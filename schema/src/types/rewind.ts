@@ -12,7 +12,8 @@ import { onWorkstream } from './global-id.ts';
 import { messageTextText, saidPayload } from './message.ts';
 import { Busy, commandRefusals, MessageNotFound, NotYours, resultOf, StaleTurn } from './rejection.ts';
 
-const messageIdText = '`Entry.entryId` of a USER entry of source MESSAGE or STEER that is not superseded.';
+const messageIdText =
+  '`Entry.entryId` of a USER entry of source MESSAGE or STEER that is neither superseded nor summarised.';
 const lastTurnText =
   'The last turn the caller saw: `Workstream.lastTurn.id`; null when none was shown, as after a rewind. Must be equal, ' +
   'so that nobody takes back what he has not seen.';
@@ -24,6 +25,8 @@ const goingBack = {
 };
 const refusedText =
   'BUSY: a turn runs; stop it first. STALE_TURN: another turn than the one you saw was the last. MESSAGE_NOT_FOUND: ';
+const notThereText =
+  'the message is not in the conversation, or summarised: `watermark` says up to where nothing can be taken back; fork there instead.';
 const keptText =
   'Nothing is deleted (see `Workstream.superseded`), and files in the workspace stay as the calls left them. Answers when it ' +
   'is safe. ';
@@ -65,7 +68,7 @@ builder.mutationField('rewindWorkstream', (t) =>
     type: resultOf<RewindWorkstreamOutcome>('rewindWorkstream', RewindWorkstreamPayload, goingBack),
     description:
       'Takes a message back with all that came after it: the model does not see it any more. What waits in the queue keeps ' +
-      `waiting. ${keptText}${refusedText}the message is not in the conversation.`,
+      `waiting. ${keptText}${refusedText}${notThereText}`,
     args: { input: t.arg({ type: RewindWorkstreamInput, required: true, description: 'How far.' }) },
     resolve: (_root, { input }, { services, viewer }) =>
       onWorkstream(input.workstreamId, (workstreamId) =>
@@ -96,7 +99,7 @@ builder.mutationField('resendMessage', (t) =>
     description:
       'Says something else in the place of a message: goes back as `rewindWorkstream` does, and starts a turn on the new ' +
       'text, both or neither. The new message is by the caller, whoever wrote the old one. ' +
-      `${keptText}${refusedText}the message is not in the conversation.`,
+      `${keptText}${refusedText}${notThereText}`,
     args: { input: t.arg({ type: ResendMessageInput, required: true, description: 'What to say.' }) },
     resolve: (_root, { input }, { services, viewer }) =>
       onWorkstream(input.workstreamId, (workstreamId) =>

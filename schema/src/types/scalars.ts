@@ -49,3 +49,29 @@ builder.scalarType('IdempotencyKey', {
       : refuse('An IdempotencyKey is 8 to 100 characters of A-Z, a-z, 0-9, "_" and "-".'),
   serialize: (value) => value,
 });
+
+builder.scalarType('Tokens', {
+  description:
+    'A number of tokens, as a model or its provider counts them, or estimated where it says so. An integer of at most 2^53 - 1.',
+  parseValue: (value) =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+      ? value
+      : refuse('A number of tokens is an integer from 0 to 9007199254740991.'),
+  serialize: (value) => value,
+});
+
+builder.scalarType('Date', {
+  description: 'A day as an ISO 8601 date in UTC, for example `2026-11-30`.',
+  parseValue: (value) =>
+    typeof value === 'string' && isDay(value)
+      ? value
+      : refuse('A Date is a day that there is, as an ISO 8601 date, for example "2026-11-30".'),
+  serialize: (value) => value,
+});
+
+/** JavaScript takes November 31 for December 1; a year 0 the database has not. */
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || text.startsWith('0000')) return false;
+  const day = new Date(`${text}T00:00:00.000Z`);
+  return !Number.isNaN(day.valueOf()) && day.toISOString().startsWith(text);
+}

@@ -1,6 +1,8 @@
 /** Owns: Turn on the wire, and stopping one. */
 import { builder } from '../builder.ts';
 import type {
+  Compaction as CompactionModel,
+  CompactionTrigger as Trigger,
   Turn as TurnModel,
   TurnOutcome as TurnOutcomeModel,
   TurnPhase as Phase,
@@ -27,6 +29,26 @@ export const TurnPhase = enumOf<Phase>(
 
 export const TurnKind = enumOf<TurnModel['kind']>('TurnKind', 'What a turn is for.', {
   CHAT: 'Answering messages.',
+  COMPACT:
+    'Summarising older history, because a person wants it (`compactWorkstream`). It has no message of its own.',
+});
+
+export const CompactionTrigger = enumOf<Trigger>('CompactionTrigger', 'Why older history is summarised.', {
+  TOOLS: 'Results of calls have come, and there is too little room for them.',
+  END_OF_TURN: 'The context is nearly full at the end of a turn.',
+  OVERFLOW: 'The conversation does not fit what the model can read.',
+  MANUAL: 'A person wants it.',
+});
+
+const Compaction = builder.objectRef<CompactionModel>('Compaction').implement({
+  description: 'A summary that is being made.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the compaction; each try has another.' }),
+    trigger: t.field({ type: CompactionTrigger, description: 'Why.', resolve: (c) => c.trigger }),
+    resume: t.exposeBoolean('resume', {
+      description: 'The model had stopped to make room, as it was advised: it is told to go on afterwards.',
+    }),
+  }),
 });
 
 const TurnOutcomeType = enumOf<TurnOutcomeModel['type']>('TurnOutcomeType', 'How a turn ended.', {
@@ -41,7 +63,7 @@ export const TurnOutcome = builder.objectRef<TurnOutcomeModel>('TurnOutcome').im
     type: t.field({ type: TurnOutcomeType, description: 'How it ended.', resolve: (o) => o.type }),
     reason: t.exposeString('reason', {
       description:
-        'A word for programs: `DONE`, `STOPPED`, `RECOVERY_EXHAUSTED`, `MODEL_FINISH_UNKNOWN`, or `MODEL_` and the kind of fault, for example `MODEL_AUTHENTICATION`; more may come.',
+        'A word for programs: `DONE`, `COMPACTED`, `STOPPED`, `RECOVERY_EXHAUSTED`, `MODEL_FINISH_UNKNOWN`, `MODEL_` and the kind of fault, for example `MODEL_AUTHENTICATION`, or `COMPACTION_` and why no summary came of it; more may come.',
     }),
     message: t.exposeString('message', {
       description: 'One sentence for a person: what happened and what to try. Empty when all is well.',
@@ -54,13 +76,20 @@ export const TurnOutcome = builder.objectRef<TurnOutcomeModel>('TurnOutcome').im
 });
 
 export const Turn = builder.objectRef<TurnModel>('Turn').implement({
-  description: 'One run of the loop of model and tools, from an accepted message to its outcome.',
+  description:
+    'One run of the loop of model and tools, from an accepted message to its outcome; or the summary a person wants.',
   fields: (t) => ({
     id: t.exposeID('id', {
       description: 'Id of the turn, as `stopTurn` takes it. It stays through recoveries.',
     }),
     kind: t.field({ type: TurnKind, description: 'What it is for.', resolve: (turn) => turn.kind }),
     phase: t.field({ type: TurnPhase, description: 'Where it stands.', resolve: (turn) => turn.phase }),
+    compaction: t.field({
+      type: Compaction,
+      nullable: true,
+      description: 'The summary that is being made; null, but while the phase is COMPACTING.',
+      resolve: (turn) => turn.compaction ?? null,
+    }),
     generation: t.exposeInt('generation', {
       description: 'The claim to write under which it runs now; grows with each recovery.',
     }),

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import type { WorkstreamModel } from '../model/index.ts';
 import {
   activityOf,
+  isCompacting,
   isSettled,
   isStopping,
   liveTurn,
@@ -13,7 +14,15 @@ import {
 import type { CreateWorkstreamOutcome } from '../services.ts';
 import { ApprovalCycle } from './approval-cycle.ts';
 import { Author } from './author.ts';
-import { ApprovalMode, Effort, TitleSource } from './configuration.ts';
+import {
+  ApprovalMode,
+  Configuration,
+  Effort,
+  instructionsText,
+  TitleSource,
+  tokenBudgetText,
+} from './configuration.ts';
+import { Context } from './context.ts';
 import { Accepted } from './durability.ts';
 import { Entry, entryNode } from './entries/entry.ts';
 import { enumOf } from './enum.ts';
@@ -44,7 +53,9 @@ export const WorkstreamState = enumOf<State>(
 const Activity = enumOf<ActivityValue>('Activity', 'What a live turn is busy with.', {
   MODEL: 'The model writes.',
   TOOLS: 'Tools run.',
-  APPROVAL: 'A person is asked.',
+  COMPACTING: 'Older history is being summarised.',
+  APPROVAL: 'A person is asked about calls.',
+  BUDGET: 'A person is asked whether more tokens may be spent.',
 });
 
 interface Flags {
@@ -64,7 +75,7 @@ const WorkstreamFlags = builder.objectRef<Flags>('WorkstreamFlags').implement({
 
 const flagsOf = ({ projection }: WorkstreamModel): Flags => ({
   stopping: isStopping(projection),
-  compacting: liveTurn(projection)?.phase === 'COMPACTING',
+  compacting: isCompacting(projection),
 });
 
 interface LastError {
@@ -233,6 +244,23 @@ export const Workstream = builder.objectRef<WorkstreamModel>('Workstream').imple
       description: 'Who set the mode: whose word it is when it answers in place of a person.',
       resolve: (w) => w.projection.configuration.approvalModeBy,
     }),
+    configuration: t.field({
+      type: Configuration,
+      description: 'All it is set to, pending settings included.',
+      resolve: (w) => w.projection.configuration,
+    }),
+    context: t.field({
+      type: Context,
+      description: 'How full the context of the model is.',
+      resolve: (w) => ({ mark: w.context, checkpoint: w.projection.checkpoint }),
+    }),
+    systemPrompt: t.string({
+      description:
+        'What the model is told first, as it would be sent now: what the server and its operator tell every model, the ' +
+        '`AGENTS.md` of the workspace, and the `instructions` of the workstream. Read from files when it is asked for.',
+      complexity: { field: 10 },
+      resolve: (w, _args, { services }) => services.workstreams.systemPrompt(w.projection.configuration),
+    }),
     superseded: t.field({
       type: [SupersededSpan],
       description: supersededText,
@@ -293,6 +321,8 @@ const CreateWorkstreamInput = builder.inputType('CreateWorkstreamInput', {
         'Absolute path, on the server, of an existing folder under one of `Server.workspaceRoots`; null: a folder of its own is made.',
     }),
     approvalMode: t.field({ type: ApprovalMode, description: 'What to ask a person about; null: ASK.' }),
+    instructions: t.string({ description: `${instructionsText} Null or empty: nothing.` }),
+    tokenBudget: t.int({ description: `${tokenBudgetText} Null or 0: any number.` }),
   }),
 });
 
@@ -330,11 +360,13 @@ builder.mutationField('createWorkstream', (t) =>
     }),
     description:
       'Makes a workstream, open and idle. Answers when it is safe and can be found; a failure leaves nothing behind, nor does a caller who goes away before. ' +
-      'INVALID_INPUT names the field: an unknown model, a folder that is missing or outside of the allowed roots, a title too long.',
+      'INVALID_INPUT names the field: an unknown model, a folder that is missing or outside of the allowed roots, a title or instructions too long, a budget too small.',
     args: { input: t.arg({ type: CreateWorkstreamInput, required: true, description: 'What to make.' }) },
     resolve: (
       _root,
-      { input: { key, title, model, temperature, effort, workspace, approvalMode } },
+      {
+        input: { key, title, model, temperature, effort, workspace, approvalMode, instructions, tokenBudget },
+      },
       { services, viewer, caller },
     ) =>
       services.workstreams.create(
@@ -347,6 +379,8 @@ builder.mutationField('createWorkstream', (t) =>
           effort: effort ?? null,
           workspace: workspace ?? null,
           approvalMode: approvalMode ?? null,
+          instructions: instructions ?? null,
+          tokenBudget: tokenBudget ?? null,
         },
         caller,
       ),

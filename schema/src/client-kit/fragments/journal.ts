@@ -4,6 +4,7 @@ import {
   authorFields,
   callFields,
   configurationFields,
+  contextMarkFields,
   cycleFields,
   originFields,
   queueFields,
@@ -21,6 +22,7 @@ export const entryFields = graphql(
       lane
       turnId
       at
+      tokens
       ... on UserEntry {
         text
         source
@@ -43,6 +45,9 @@ export const entryFields = graphql(
           outputTokens
           cachedInputTokens
           reasoningTokens
+        }
+        context {
+          ...ContextMarkFields
         }
       }
       ... on ToolEntry {
@@ -111,6 +116,27 @@ export const entryFields = graphql(
         by {
           ...AuthorFields
         }
+        context {
+          ...ContextMarkFields
+        }
+      }
+      ... on CheckpointEntry {
+        summary
+        watermark
+        request {
+          text
+          author {
+            ...AuthorFields
+          }
+        }
+        trigger
+        tokensBefore
+        tokensAfter
+        model
+        alias
+        context {
+          ...ContextMarkFields
+        }
       }
       ... on RecoveryEntry {
         reason
@@ -118,7 +144,16 @@ export const entryFields = graphql(
       }
     }
   `,
-  [authorFields, callFields, configurationFields, turnFields, cycleFields, queueFields, originFields],
+  [
+    authorFields,
+    callFields,
+    configurationFields,
+    contextMarkFields,
+    turnFields,
+    cycleFields,
+    queueFields,
+    originFields,
+  ],
 );
 
 export const historyFields = graphql(

@@ -34,6 +34,9 @@ export const rejectionFields = graphql(
       ... on MessageNotQueued {
         queuedMessageIds
       }
+      ... on MessageNotFound {
+        watermark
+      }
       ... on ApprovalGone {
         currentCycleIds
       }

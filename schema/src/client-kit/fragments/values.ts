@@ -8,12 +8,42 @@ export const authorFields = graphql(`
   }
 `);
 
+export const contextMarkFields = graphql(`
+  fragment ContextMarkFields on ContextMark {
+    told
+    counted {
+      tokens
+      told
+      scale
+    }
+    overhead
+    window
+  }
+`);
+
+export const usageTotalFields = graphql(`
+  fragment UsageTotalFields on UsageTotal {
+    calls
+    inputTokens
+    cachedInputTokens
+    outputTokens
+    reasoningTokens
+    cost
+    estimatedCalls
+  }
+`);
+
 export const turnFields = graphql(
   `
     fragment TurnFields on Turn {
       id
       kind
       phase
+      compaction {
+        id
+        trigger
+        resume
+      }
       generation
       principal {
         ...AuthorFields
@@ -37,6 +67,11 @@ export const cycleFields = graphql(
     fragment CycleFields on ApprovalCycle {
       id
       kind
+      budget {
+        spent
+        limit
+        grant
+      }
       turnId
       status
       openedAt
@@ -104,6 +139,8 @@ export const configurationFields = graphql(
       model
       temperature
       effort
+      instructions
+      tokenBudget
       workspace
       approvalMode
       approvalModeBy {

@@ -52,6 +52,25 @@ export const projectionFields = graphql(
         after
         through
       }
+      context {
+        told
+        counted {
+          tokens
+          told
+          scale
+        }
+        overhead
+        window
+        advised
+        tried
+        failures
+      }
+      checkpoint {
+        id
+        revision
+        watermark
+      }
+      budgetLimit
     }
   `,
   [configurationFields, turnFields, callFields, cycleFields, queueFields, originFields],

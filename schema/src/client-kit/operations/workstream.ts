@@ -1,4 +1,4 @@
-/** Owns: commands to a workstream as a whole: made, named, closed, forked, deleted. */
+/** Owns: commands to a workstream as a whole: made, set, summarised, closed, forked, deleted. */
 import { rejectionFields } from '../fragments/rejection.ts';
 import { configurationFields } from '../fragments/values.ts';
 import { graphql } from '../graphql.ts';
@@ -35,6 +35,22 @@ export const configureWorkstream = graphql(
     }
   `,
   [rejectionFields, configurationFields],
+);
+
+export const compactWorkstream = graphql(
+  `
+    mutation CompactWorkstream($input: CompactWorkstreamInput!) {
+      result: compactWorkstream(input: $input) {
+        __typename
+        ... on CompactWorkstreamPayload {
+          durability
+          turnId
+        }
+        ...RejectionFields
+      }
+    }
+  `,
+  [rejectionFields],
 );
 
 export const closeWorkstream = graphql(

@@ -2,6 +2,7 @@
 import { builder } from '../../builder.ts';
 import type { Finish as FinishValue, Usage as UsageModel } from '../../projection/index.ts';
 import { Call } from '../batch.ts';
+import { ContextMark } from '../context.ts';
 import { enumOf } from '../enum.ts';
 import { entryInterfaces, entryRef } from './entry.ts';
 
@@ -17,8 +18,9 @@ const Finish = enumOf<FinishValue>(
   },
 );
 
-const Usage = builder.objectRef<UsageModel>('Usage').implement({
-  description: 'Tokens of one model call, as the provider counted them.',
+export const Usage = builder.objectRef<UsageModel>('Usage').implement({
+  description:
+    'Tokens of one model call, as the provider counted them; estimated where it did not and `ModelCall.estimated` says so.',
   fields: (t) => ({
     inputTokens: t.exposeInt('inputTokens', { description: 'Tokens read.' }),
     outputTokens: t.exposeInt('outputTokens', { description: 'Tokens written, reasoning included.' }),
@@ -66,6 +68,12 @@ export const AssistantEntry = entryRef('ASSISTANT').implement({
       nullable: true,
       description: 'Tokens used; null when the provider did not say.',
       resolve: (e) => e.entry.usage,
+    }),
+    context: t.field({
+      type: ContextMark,
+      nullable: true,
+      description: 'How full the context is with this answer in it; null in entries of earlier builds.',
+      resolve: (e) => e.entry.context ?? null,
     }),
     discarded: t.stringList({
       description:

@@ -31,6 +31,7 @@ const typenameByKind: Readonly<Record<Kind, string>> = {
   APPROVAL: 'ApprovalEntry',
   QUEUE: 'QueueEntry',
   REWIND: 'RewindEntry',
+  CHECKPOINT: 'CheckpointEntry',
   RECOVERY: 'RecoveryEntry',
 };
 
@@ -59,6 +60,7 @@ export const EntryKind = enumOf<Kind>(
     APPROVAL: 'An approval cycle was opened, decided or superseded. ApprovalEntry.',
     QUEUE: 'The queue changed. QueueEntry.',
     REWIND: 'Earlier entries were taken out of the conversation. RewindEntry.',
+    CHECKPOINT: 'Older history was summarised. CheckpointEntry.',
     RECOVERY: 'The workstream was carried on after a loss. RecoveryEntry.',
   },
 );
@@ -120,6 +122,13 @@ export const Entry = builder.interfaceRef<EntryNode>('Entry').implement({
       type: 'DateTime',
       description: 'When it was accepted. For people; order is told by `revision`.',
       resolve: (e) => e.entry.at,
+    }),
+    tokens: t.field({
+      type: 'Tokens',
+      nullable: true,
+      description:
+        'What the model is told of it, in our estimate; null: nothing, or an entry of an earlier build.',
+      resolve: (e) => e.entry.tokens ?? null,
     }),
   }),
 });

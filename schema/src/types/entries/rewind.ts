@@ -1,5 +1,6 @@
 /** Owns: RewindEntry. */
 import { Author } from '../author.ts';
+import { ContextMark } from '../context.ts';
 import { entryInterfaces, entryRef } from './entry.ts';
 
 export const RewindEntry = entryRef('REWIND').implement({
@@ -25,6 +26,12 @@ export const RewindEntry = entryRef('REWIND').implement({
       nullable: true,
       description: 'Who went back; null would be the server, which does not do that yet.',
       resolve: (e) => e.entry.by,
+    }),
+    context: t.field({
+      type: ContextMark,
+      nullable: true,
+      description: 'How full the context is with what is left; null in entries of earlier builds.',
+      resolve: (e) => e.entry.context ?? null,
     }),
   }),
 });

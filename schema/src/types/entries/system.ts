@@ -7,7 +7,8 @@ export const SystemEntry = entryRef('SYSTEM').implement({
   fields: (t) => ({
     text: t.string({ description: 'What the model is told.', resolve: (e) => e.entry.text }),
     source: t.string({
-      description: 'What part of the server says it, a word for programs.',
+      description:
+        'What part of the server says it, a word for programs: `COMPACTION_ADVICE` advises the model to wind down, because its context is nearly full; more may come.',
       resolve: (e) => e.entry.source,
     }),
   }),
