@@ -82,6 +82,7 @@ describe.each(situations)('a workstream in %s', (situation) => {
           batch: null,
           entries: [],
           receipts: [],
+          calls: [],
           items: [],
           effects: [],
           reply: null,

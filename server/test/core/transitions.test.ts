@@ -18,7 +18,7 @@ const events: readonly TurnEvent[] = [
   { type: 'reclaim', generation: 9, recoveries: 1 },
 ];
 
-const running = newTurn('t1', 3, ann, 'then');
+const running = newTurn('t1', 'CHAT', 3, ann, 'then');
 const go = (turn: Turn, event: TurnEvent): Turn | null => transition(turn, 't1', event, 'now');
 const stopping = go(running, { type: 'stop' })!;
 
