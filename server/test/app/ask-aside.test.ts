@@ -1,7 +1,7 @@
 /** Owns: what becomes of a question beside the turn, over a model that the test answers by hand (D-36, D-37). */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { askAside } from '../../src/app/actor/ask-aside.ts';
-import type { ModelAnswer } from '../../src/ports/model.ts';
+import type { ModelAnswer, ModelOutcome } from '../../src/ports/model.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createFakeModel, type FakeCall, type FakeModel } from '../support/fake-model.ts';
 
@@ -9,12 +9,15 @@ let clock: TestClock;
 let model: FakeModel;
 let stop: () => void;
 let said: Promise<ModelAnswer | null>;
+/** What is told of calls that have ended. */
+let ended: readonly (readonly [outcome: ModelOutcome['type'], said: string])[];
 
 beforeEach(() => {
   clock = createTestClock();
   model = createFakeModel();
   const controller = new AbortController();
   stop = () => controller.abort();
+  ended = [];
   said = askAside(
     { model, clock },
     {
@@ -25,6 +28,7 @@ beforeEach(() => {
       tools: [],
     },
     controller.signal,
+    { ended: ({ type }, { text }) => void (ended = [...ended, [type, text]]) },
   );
 });
 
@@ -63,6 +67,18 @@ describe('A question beside the turn', () => {
     last().answer({ text: 'A name' });
     expect(await said).toMatchObject({ text: 'A name' });
     expect(clock.pending).toBe(0);
+  });
+
+  it('tells of each call that ended, once, with what was said in it (D-5)', async () => {
+    last().text('Half a n');
+    await fail({ kind: 'CONNECTION', accepted: true });
+    await clock.advance(1_000);
+    last().answer({ text: 'A name' });
+    await said;
+    expect(ended).toEqual([
+      ['failed', 'Half a n'],
+      ['answered', ''],
+    ]);
   });
 
   it('waits for as long as the endpoint says, up to a minute (D-37)', async () => {

@@ -1,13 +1,11 @@
 /**
- * Owns: asking a model beside the turn, for a name or whatever comes, by the ladder that a turn climbs (D-36, D-37).
- * Does not own: the turn's own calls, whose attempts are shown (`core/turn/model-call.ts`).
+ * Owns: asking a model beside the turn, for what nobody waits for (a name), by the ladder that a turn climbs (`ask.ts`).
  *
- * Invariants: no slot is held during a wait; it is over at once when it is aborted, and in any case after its term.
+ * Invariants: it is over at once when it is aborted, and in any case after its term; one call is over sooner.
  */
-import { bottom, climb } from '../../core/models/ladder.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Model, ModelAnswer, ModelRequest } from '../../ports/model.ts';
-import { within } from '../within.ts';
+import type { Model, ModelAnswer } from '../../ports/model.ts';
+import { ask, type Asking, type Question } from './ask.ts';
 
 /** What nobody waits for may take no longer, its waits included: a minute is what a provider may ask for. Milliseconds. */
 const termMs = 120_000;
@@ -17,30 +15,23 @@ const callMs = 30_000;
 /** The answer; null: none came, or it was aborted. Begins with `lane`. */
 export async function askAside(
   { model, clock }: { readonly model: Model; readonly clock: Clock },
-  request: Omit<ModelRequest, 'givenUp'>,
+  question: Question,
   signal: AbortSignal,
+  asking: Asking,
 ): Promise<ModelAnswer | null> {
   const late = new AbortController();
   const end = (): void => late.abort();
-  const over = AbortSignal.any([signal, late.signal]);
-  const aborted = new Promise<true>((resolve) =>
-    over.addEventListener('abort', () => resolve(true), { once: true }),
-  );
-  const cancelTerm = clock.after(termMs, end);
-  let ladder = { ...bottom, lane: request.lane };
-  try {
-    for (;;) {
-      const { lane, givenUp } = ladder;
+  const brief: Pick<Model, 'call'> = {
+    call: (request, over, onEvent) => {
       const cancelCall = clock.after(callMs, end);
-      const outcome = await model
-        .call({ ...request, lane, givenUp }, over, () => undefined)
-        .finally(cancelCall);
-      if (outcome.type !== 'failed') return outcome.type === 'answered' ? outcome : null;
-      const next = climb(ladder, outcome);
-      if (next.type === 'giveUp') return null;
-      if (next.type === 'wait' && (await within(clock, next.ms, aborted))) return null;
-      ladder = next.ladder;
-    }
+      return model.call(request, over, onEvent).finally(cancelCall);
+    },
+  };
+  const cancelTerm = clock.after(termMs, end);
+  try {
+    const over = AbortSignal.any([signal, late.signal]);
+    const outcome = await ask({ model: brief, clock }, question, over, asking);
+    return outcome.type === 'answered' ? outcome : null;
   } finally {
     cancelTerm();
   }

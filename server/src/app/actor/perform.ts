@@ -5,10 +5,12 @@
  * Invariants: nothing here blocks the actor; pieces of an answer and of tool output are posted per frame, not per
  * token; an abort ends the work at once and the outcome still comes back, once.
  */
+import { usedOf } from '../../core/context/meter.ts';
 import { systemPrompt } from '../../core/conversation/system-prompt.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
-import type { Stamp, World } from '../../core/inputs.ts';
+import type { Stamp, SummaryOutcome, World } from '../../core/inputs.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
+import type { ModelCall } from '../../core/models/spending.ts';
 import type { Entry } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -18,6 +20,10 @@ import type { Tools } from '../../ports/tools.ts';
 import { within } from '../within.ts';
 import { askAside } from './ask-aside.ts';
 import { createFrame } from './frame.ts';
+import type { Prompt } from './prompt.ts';
+import { createOverhead, laneOf, tooLong, windowOf } from './room.ts';
+import { costOf, createBill, createSaid, tokensOfRequest, type AskedCall } from './spending.ts';
+import { summarise } from './summary.ts';
 import { createTelling } from './telling.ts';
 
 export interface Performer {
@@ -34,9 +40,14 @@ export interface PerformerDeps {
   readonly tools: Tools;
   readonly clock: Clock;
   readonly log: Log;
-  /** What was left in the database at the load; rejects when that is away. */
+  /** Absent: only what every workstream is told. */
+  readonly prompt?: Prompt;
+  /** What was left in the database at the load, and posts it; rejects when that is away. */
   conversation(): Promise<readonly Entry[]>;
-  post(stamp: Stamp, event: World): void;
+  /** The live turn, for which a call is counted; absent or null: none. */
+  readonly turnId?: () => string | null;
+  /** `calls`: model calls that ended with it, or before it. */
+  post(stamp: Stamp, event: World, calls?: readonly ModelCall[]): void;
 }
 
 const titleRequest = (question: string, answer: string): readonly ModelMessage[] => [
@@ -68,6 +79,13 @@ const faultHere = (
 export function createPerformer(deps: PerformerDeps): Performer {
   const { workstreamId, model, tools, clock, post } = deps;
   const tell = createTelling();
+  const overheadOf = createOverhead();
+  const prompt: Prompt =
+    deps.prompt ??
+    ((workspace, instructions) =>
+      Promise.resolve(
+        systemPrompt({ workspace, operator: null, agents: null, instructions, now: clock.now() }),
+      ));
   const aborts = new Map<string, AbortController>();
   const underway = new Set<Promise<void>>();
   const timers = new Set<() => void>();
@@ -86,7 +104,8 @@ export function createPerformer(deps: PerformerDeps): Performer {
         onBug(reasonOf(error));
       })
       .finally(() => {
-        aborts.delete(id);
+        // What it led to may have begun under the same name.
+        if (aborts.get(id) === controller) aborts.delete(id);
         underway.delete(done);
       });
     underway.add(done);
@@ -94,13 +113,23 @@ export function createPerformer(deps: PerformerDeps): Performer {
 
   function callModel(deed: Extract<Deed, { type: 'callModel' }>): void {
     const { stamp, messageId } = deed;
-    const ended = (outcome: Extract<World, { type: 'modelEnded' }>['outcome']): void =>
-      post(stamp, { type: 'modelEnded', messageId, outcome });
+    const turnId = deps.turnId?.() ?? null;
+    const failed = (outcome: ModelOutcome): void => post(stamp, { type: 'modelEnded', messageId, outcome });
     begin(
       messageId,
       async (signal) => {
+        const system = await unless(signal, prompt(deed.workspace, deed.instructions));
+        if (system === null) return failed({ type: 'aborted' });
+        const overhead = overheadOf(system, tools.definitions);
+        const lane = laneOf(deed, model.list());
+        const room = { window: windowOf(lane, model.list()), overhead };
+        const outcomeHere = deed.guarded ? tooLong(deed.context, room, lane) : null;
+        if (outcomeHere) return post(stamp, { type: 'modelEnded', messageId, outcome: outcomeHere, room });
         const older = await olderThan(deed, signal);
-        if ('type' in older) return ended(older);
+        if ('type' in older) return failed(older);
+        const input = usedOf({ ...deed.context, ...room });
+        const asked: AskedCall = { id: messageId, purpose: 'TURN', turnId, lane, input };
+        const said = createSaid();
         const text = createFrame(clock, ['text', 'reasoning'], (piece) =>
           post(stamp, { type: 'modelDelta', messageId, ...piece }),
         );
@@ -110,20 +139,30 @@ export function createPerformer(deps: PerformerDeps): Performer {
             model: deed.model,
             lane: deed.lane,
             givenUp: deed.givenUp,
-            messages: tell(systemPrompt(deed.workspace), older.concat(deed.conversation)),
+            messages: tell(system, older.concat(deed.conversation)),
             tools: tools.definitions,
           },
           signal,
           (event) => {
-            if (event.type !== 'notice') return text.add(event.type, event.text);
-            const { code, message: sentence } = event;
-            post(stamp, { type: 'modelNotice', messageId, code, message: sentence });
+            if (event.type === 'notice') {
+              const { code, message } = event;
+              return post(stamp, { type: 'modelNotice', messageId, code, message });
+            }
+            said.add(event);
+            text.add(event.type, event.text);
           },
         );
         text.flush();
-        ended(outcome);
+        const models = model.list();
+        const cost = costOf(asked, outcome, said, models);
+        const window = windowOf(outcome.type === 'aborted' ? lane : outcome.alias, models);
+        post(
+          stamp,
+          { type: 'modelEnded', messageId, outcome, room: { window, overhead } },
+          cost ? [cost] : [],
+        );
       },
-      (message) => ended(faultHere(deed, 'OTHER', `The model call broke: ${message}.`)),
+      (message) => failed(faultHere(deed, 'OTHER', `The model call broke: ${message}.`)),
     );
   }
 
@@ -134,15 +173,9 @@ export function createPerformer(deps: PerformerDeps): Performer {
   ): Promise<readonly Entry[] | ModelOutcome> {
     const { conversationFrom: from } = deed;
     if (from === 0) return [];
-    let leave = (): void => undefined;
-    const aborted = new Promise<null>((resolve) => {
-      leave = () => resolve(null);
-      signal.addEventListener('abort', leave, { once: true });
-    });
     try {
-      const entries = await Promise.race([deps.conversation(), aborted]);
-      if (signal.aborted || !entries) return { type: 'aborted' };
-      return entries.filter((entry) => entry.revision <= from);
+      const entries = await unless(signal, deps.conversation());
+      return entries?.filter((entry) => entry.revision <= from) ?? { type: 'aborted' };
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
       return faultHere(
@@ -150,24 +183,92 @@ export function createPerformer(deps: PerformerDeps): Performer {
         'UNPREPARED',
         'The database does not answer, so the conversation so far could not be read for the model.',
       );
-    } finally {
-      signal.removeEventListener('abort', leave);
     }
+  }
+
+  function readConversation(effect: Extract<Effect, { type: 'readConversation' }>): void {
+    const { stamp, compactionId } = effect;
+    const ended = (outcome: SummaryOutcome): void =>
+      post(stamp, { type: 'summaryEnded', compactionId, outcome });
+    begin(
+      compactionId,
+      async (signal) => {
+        try {
+          if (!(await unless(signal, deps.conversation()))) ended({ type: 'aborted' });
+        } catch (error) {
+          if (!(error instanceof StorageUnavailableError)) throw error;
+          ended({
+            type: 'failed',
+            reason: 'UNPREPARED',
+            message:
+              'The database does not answer, so the conversation could not be read for a summary; try again in a while.',
+          });
+        }
+      },
+      (message) =>
+        ended({
+          type: 'failed',
+          reason: 'ERROR',
+          message: `The conversation could not be read: ${message}.`,
+        }),
+    );
+  }
+
+  function makeSummary(deed: Extract<Deed, { type: 'summarise' }>): void {
+    const { stamp, compactionId, model: choice, entries, window } = deed;
+    const bill = createBill();
+    const asked = askedFor(`${compactionId}:${stamp.epoch}.${stamp.generation}`, 'SUMMARY', choice.alias);
+    const ended = (outcome: SummaryOutcome): void =>
+      post(stamp, { type: 'summaryEnded', compactionId, outcome }, bill.take());
+    begin(
+      compactionId,
+      async (signal) =>
+        ended(
+          await summarise(deps, { workstreamId, model: choice, entries, window }, signal, {
+            notice: (message) => post(stamp, { type: 'summaryNotice', compactionId, message }, bill.take()),
+            ended: (messages, outcome, said) =>
+              bill.add(costOf(asked(messages), outcome, said, model.list())),
+          }),
+        ),
+      (message) => ended({ type: 'failed', reason: 'ERROR', message: `The summary broke: ${message}.` }),
+    );
+  }
+
+  /** The calls of one piece of work, each under its own id. */
+  function askedFor(
+    work: string,
+    purpose: AskedCall['purpose'],
+    lane: string,
+  ): (messages: readonly ModelMessage[]) => AskedCall {
+    const turnId = purpose === 'TITLE' ? null : (deps.turnId?.() ?? null);
+    let calls = 0;
+    return (messages) => ({
+      id: `${work}:${(calls += 1)}`,
+      purpose,
+      turnId,
+      lane,
+      input: tokensOfRequest(messages),
+    });
   }
 
   /** In the background: nothing waits for it, and without a name nothing is wrong. */
   function suggestTitle(deed: Extract<Deed, { type: 'suggestTitle' }>): void {
     const { stamp, model: choice, lane, question, answer } = deed;
+    const bill = createBill();
+    const asked = askedFor(`${workstreamId}:title:${stamp.epoch}`, 'TITLE', lane);
     const suggested = (title: string | null): void =>
-      post(stamp, { type: 'titleSuggested', title, question });
+      post(stamp, { type: 'titleSuggested', title, question }, bill.take());
     // The demo has no idea what anything is about.
     if (model.list().find((known) => known.alias === lane)?.demo !== false) return suggested(null);
     begin(
       'title',
       async (signal) => {
         const messages = titleRequest(question, answer);
-        const said = await askAside(deps, { workstreamId, model: choice, lane, messages, tools: [] }, signal);
-        suggested(said && said.text.trim() !== '' ? said.text : null);
+        const request = { workstreamId, model: choice, lane, messages, tools: [] };
+        const named = await askAside(deps, request, signal, {
+          ended: (outcome, said) => bill.add(costOf(asked(messages), outcome, said, model.list())),
+        });
+        suggested(named && named.text.trim() !== '' ? named.text : null);
       },
       () => suggested(null),
     );
@@ -234,6 +335,10 @@ export function createPerformer(deps: PerformerDeps): Performer {
       switch (effect.type) {
         case 'callModel':
           return callModel(effect);
+        case 'summarise':
+          return makeSummary(effect);
+        case 'readConversation':
+          return readConversation(effect);
         case 'suggestTitle':
           return suggestTitle(effect);
         case 'runTool':
@@ -259,4 +364,17 @@ export function createPerformer(deps: PerformerDeps): Performer {
       await within(clock, withinMs, Promise.all(underway));
     },
   };
+}
+
+/** What the promise gives; null when the signal is aborted first, and then at once. */
+async function unless<T>(signal: AbortSignal, promise: Promise<T>): Promise<T | null> {
+  let leave = (): void => undefined;
+  const aborted = new Promise<null>((resolve) => (leave = () => resolve(null)));
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    const given = await Promise.race([promise, aborted]);
+    return signal.aborted ? null : given;
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
 }

@@ -1,0 +1,64 @@
+/**
+ * Owns: asking a model by the ladder that a turn climbs (D-36, D-37), for whatever is no turn: a summary, a name.
+ * Does not own: the turn's own calls, whose attempts are shown (`core/turn/model-call.ts`).
+ *
+ * Invariants: no slot is held during a wait; it is over at once when it is aborted; every call that ended is told once.
+ */
+import { remedies } from '../../core/models/fault.ts';
+import { bottom, climb, type Ladder } from '../../core/models/ladder.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Model, ModelOutcome, ModelRequest } from '../../ports/model.ts';
+import { within } from '../within.ts';
+import { createSaid, type Said } from './spending.ts';
+
+export interface Question extends Omit<ModelRequest, 'givenUp'> {
+  /** No other model is asked than `lane`. */
+  readonly pinned?: boolean;
+}
+
+export interface Asking {
+  /** A call has ended, whatever came of it, after it had said so much. */
+  ended(outcome: ModelOutcome, said: Said): void;
+  /** What a person who waits should know. */
+  notice?(sentence: string): void;
+}
+
+/**
+ * The answer; or why there is none: the first fault, but for an overflow, which is about this very question and is told
+ * as it is.
+ */
+export async function ask(
+  { model, clock }: { readonly model: Pick<Model, 'call'>; readonly clock: Clock },
+  { pinned = false, ...request }: Question,
+  signal: AbortSignal,
+  asking: Asking,
+): Promise<ModelOutcome> {
+  let wake = (): void => undefined;
+  const aborted = new Promise<true>((resolve) => (wake = () => resolve(true)));
+  signal.addEventListener('abort', wake, { once: true });
+  const notice = (sentence: string): void => asking.notice?.(sentence);
+  let ladder: Ladder = { ...bottom, lane: request.lane };
+  try {
+    while (!signal.aborted) {
+      const said = createSaid();
+      const outcome = await model.call(
+        { ...request, lane: ladder.lane, givenUp: ladder.givenUp },
+        signal,
+        (event) => (event.type === 'notice' ? notice(event.message) : said.add(event)),
+      );
+      asking.ended(outcome, said);
+      if (outcome.type !== 'failed' || remedies[outcome.kind] === 'COMPACT') return outcome;
+      const next = climb(ladder, outcome);
+      if (next.type === 'giveUp') return next.fault;
+      if (next.type === 'goOn' && pinned) return next.ladder.fault ?? outcome;
+      if (next.type === 'wait') {
+        notice(`${outcome.message} Trying again in ${Math.ceil(next.ms / 1_000)} s (${next.attempt}).`);
+        await within(clock, next.ms, aborted);
+      } else notice(`${outcome.message} Asking another model.`);
+      ladder = next.ladder;
+    }
+    return { type: 'aborted' };
+  } finally {
+    signal.removeEventListener('abort', wake);
+  }
+}
