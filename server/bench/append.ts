@@ -165,6 +165,7 @@ function batchOf(
     projection,
     state: stateOf(projection),
     receipts: [],
+    calls: [],
   };
 }
 

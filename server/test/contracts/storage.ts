@@ -31,6 +31,8 @@ import { elsewhereContract } from './elsewhere.ts';
 import { overviewContract } from './overview.ts';
 import { removalContract } from './removal.ts';
 import { searchContract } from './search.ts';
+import { summaryContract } from './summary.ts';
+import { usageContract } from './usage.ts';
 
 const placeOf = ({ createdAt, id }: SummaryRow): Place => ({ at: createdAt, id });
 
@@ -73,6 +75,8 @@ export function storageContract(open: () => Promise<Opened>): void {
   elsewhereContract(() => ({ storage, session }));
   overviewContract(() => ({ opened, storage, session }));
   removalContract(() => ({ opened, storage, session }));
+  usageContract(() => ({ opened, storage, session }));
+  summaryContract(() => ({ storage, session }));
 
   describe('The journal', () => {
     it('keeps a batch whole and gives it back as it was (D-3)', async () => {
@@ -296,6 +300,7 @@ export function storageContract(open: () => Promise<Opened>): void {
           incarnation: made.incarnation,
           epoch: 2,
           projection: batch.projection,
+          spent: 0,
           previousHost: 'here',
           failedLoads: 0,
           createdAt: (await storage.catalog.get(made.id))?.createdAt,
@@ -486,7 +491,7 @@ export function storageContract(open: () => Promise<Opened>): void {
       expect(await storage.reservations.publish(batch, new AbortController().signal)).toEqual({
         type: 'published',
       });
-      const range = { through: 9_999, superseded: [], signal: caller };
+      const range = { through: 9_999, superseded: [], checkpoint: null, signal: caller };
       await expect(storage.journal.conversation(made.id, range)).rejects.toThrow('VANISHED');
     });
 

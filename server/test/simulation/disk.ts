@@ -26,7 +26,15 @@ export interface Disk {
     process: Process,
   ): Pick<
     Storage,
-    'journal' | 'ownership' | 'catalog' | 'reservations' | 'removal' | 'search' | 'sessions' | 'tokens'
+    | 'journal'
+    | 'ownership'
+    | 'catalog'
+    | 'reservations'
+    | 'removal'
+    | 'search'
+    | 'sessions'
+    | 'tokens'
+    | 'usage'
   >;
   away(is: boolean): void;
   befall(mishap: Mishap): void;
@@ -192,6 +200,7 @@ export function createDisk(deps: {
         ),
         catalog: over(process, 'catalog', inner.catalog),
         tokens: over(process, 'tokens', inner.tokens),
+        usage: over(process, 'usage', inner.usage),
         removal: over(process, 'removal', inner.removal),
         search: over(process, 'search', inner.search),
         reservations: over(process, 'reservations', inner.reservations, {
@@ -263,6 +272,7 @@ export function createDisk(deps: {
         projection,
         state: stateOf(projection),
         receipts: [],
+        calls: [],
       };
       await scheduler.during(inner.reservations.reserve({ id, incarnation, sessionId: 'an administrator' }));
       const outcome = await scheduler.during(inner.reservations.publish(batch));

@@ -101,6 +101,7 @@ export async function createChaosWorld(options: {
     catalog: counted(options.storage.catalog),
     reservations: counted(options.storage.reservations),
     removal: counted(options.storage.removal),
+    usage: counted(options.storage.usage),
   };
   const begun = await options.storage.sessions.begin(newKey(), 'chaos');
   if (begun.type !== 'begun') throw new Error('the node is busy');
@@ -177,6 +178,7 @@ export async function createChaosWorld(options: {
     host: 'chaos',
     journal: storage.journal,
     ownership: storage.ownership,
+    usage: storage.usage,
     sessionId,
     random: () => 0.5,
   });
@@ -209,6 +211,8 @@ export async function createChaosWorld(options: {
     removal: storage.removal,
     reserving: new Set<string>(),
     search: options.storage.search,
+    usage: options.storage.usage,
+    prompt: () => Promise.resolve(''),
     sessionId,
     isStopping: () => false,
     awake: () => Promise.resolve(),

@@ -40,6 +40,9 @@ import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/owner
 import type { Removed, Sweeper } from '../../src/ports/removal.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { TokenRow } from '../../src/ports/token-store.ts';
+import { storable } from '../../src/core/kit/storable.ts';
+import { spentBy } from '../../src/core/models/spending.ts';
+import type { ModelCall, RecordedCall, UsageGroup, UsageKey, UsageTotal } from '../../src/ports/usage.ts';
 
 export interface MemoryStorage extends Storage {
   /** From now on nothing answers: commits are `unavailable`, the rest rejects. */
@@ -88,6 +91,7 @@ interface Row {
   readonly failedLoads: number;
   readonly entries: readonly Entry[];
   readonly cycles: ReadonlyMap<string, ApprovalCycle>;
+  readonly spent: number;
 }
 
 interface SessionRow {
@@ -113,6 +117,8 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   const commandKeys = new Map<string, Set<string>>();
   const codes = new Map<string, { readonly expiresAt: number; readonly used: boolean }>();
   const tokens = new Map<string, Token>();
+  /** In the order they were counted; they outlive their workstream. */
+  const modelCalls = new Map<string, RecordedCall>();
   const attempts: Batch[] = [];
   /** What the list shows of each, and at which look that was noticed; and what was deleted before which. */
   const listed = new Map<string, { readonly shown: string; readonly at: number }>();
@@ -182,7 +188,9 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   /** The row after the batch, or why the tables refuse it. */
   function written(row: Row, batch: Batch): Row | { readonly conflict: string } {
     const { entries, projection } = batch;
-    if (!JSON.stringify(batch).isWellFormed() || /\\u0000|\\ud[89a-f]/i.test(JSON.stringify(batch)))
+    // Calls are made storable where they are written.
+    const data = JSON.stringify({ ...batch, calls: [] });
+    if (!data.isWellFormed() || /\\u0000|\\ud[89a-f]/i.test(data))
       return { conflict: 'The database refuses the data (22P05).' };
     const keys = new Set(row.entries.map(commitKey));
     let live = row.projection.turn && !isSettled(row.projection.turn) ? row.projection.turn.id : null;
@@ -237,6 +245,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     if (taken.length > 0 && !(batch.entries.length === 0 && same))
       return { type: 'conflict', message: 'A receipt of this batch is recorded already.' };
     rows.set(row.id, next);
+    countCalls(row.id, batch.calls);
     for (const { unchecked, ...receipt } of batch.receipts)
       if (!unchecked || !receipts.has(place(receipt.scope, receipt.key))) {
         receipts.set(place(receipt.scope, receipt.key), stored(receipt));
@@ -244,6 +253,23 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       }
     return { type: 'committed' };
   }
+
+  /** Each once, by its id. */
+  function countCalls(workstreamId: string, calls: readonly ModelCall[]): void {
+    for (const call of calls) {
+      if (modelCalls.has(call.id)) continue;
+      modelCalls.set(call.id, {
+        ...stored(storable(call)),
+        workstreamId,
+        at: new Date(clock.now()).toISOString(),
+      });
+      const row = rows.get(workstreamId);
+      if (row) change(row, { spent: row.spent + spentBy(call) });
+    }
+  }
+
+  const callsOf = (workstreamId: string): readonly RecordedCall[] =>
+    [...modelCalls.values()].filter((call) => call.workstreamId === workstreamId);
 
   function keysOf(id: string): ReadonlySet<string> | null {
     const keys = new Set(commandKeys.get(id));
@@ -330,16 +356,30 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
-      conversation: (id, { through, superseded, signal }) =>
+      conversation: (id, { through, superseded, checkpoint, signal }) =>
         answer(() => {
           signal?.throwIfAborted();
-          return stored(rows.get(id)?.entries ?? []).filter(
-            (e) =>
-              isConversation(e.kind) &&
-              e.revision <= through &&
-              !superseded.some((span) => e.revision > span.after && e.revision <= span.through),
+          const entries = stored(rows.get(id)?.entries ?? []);
+          const summary = entries.filter((e) => e.id === checkpoint?.id);
+          if (checkpoint && summary.length === 0) return [];
+          return summary.concat(
+            entries.filter(
+              (e) =>
+                isConversation(e.kind) &&
+                e.kind !== 'CHECKPOINT' &&
+                e.revision > (checkpoint?.watermark ?? 0) &&
+                e.revision <= through &&
+                !superseded.some((span) => e.revision > span.after && e.revision <= span.through),
+            ),
           );
         }),
+      checkpointAt: (id, through) =>
+        answer(
+          () =>
+            stored(rows.get(id)?.entries ?? []).findLast(
+              (e): e is EntryOf<'CHECKPOINT'> => e.kind === 'CHECKPOINT' && e.revision <= through,
+            ) ?? null,
+        ),
       rewinds: (id, through) =>
         answer(() =>
           stored(rows.get(id)?.entries ?? []).filter(
@@ -366,6 +406,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               incarnation: row.incarnation,
               epoch: row.epoch + 1,
               projection: stored(row.projection),
+              spent: row.spent,
               previousHost: row.owner === null ? null : (sessions.get(row.owner)?.host ?? null),
               failedLoads: row.failedLoads,
               createdAt: row.createdAt,
@@ -537,6 +578,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             failedLoads: 0,
             entries: [],
             cycles: new Map(),
+            spent: 0,
           });
         }),
       publish: (batch, signal) =>
@@ -597,6 +639,34 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
         ),
       sweepClosed: (by, olderThanMs) =>
         sweep(by, olderThanMs, (row) => row.lifecycle === 'CLOSED' && !isLive(row.owner)),
+    },
+
+    usage: {
+      record: (id, calls) => told(() => countCalls(id, calls)),
+      groups: ({ from, through, workstreamId, by, limit }) =>
+        answer(() => {
+          const asked = [...modelCalls.values()].filter(
+            ({ at, workstreamId: id }) =>
+              at.slice(0, 10) >= from &&
+              at.slice(0, 10) <= through &&
+              (workstreamId === null || id === workstreamId),
+          );
+          const groups = Map.groupBy(asked, (call) => JSON.stringify(keyOf(call, by)));
+          if (by.length === 0 && asked.length === 0) groups.set(JSON.stringify(noKey), []);
+          return [...groups]
+            .map(([key, calls]): UsageGroup => ({ ...(JSON.parse(key) as typeof noKey), ...totalOf(calls) }))
+            .toSorted(newestAndMostFirst)
+            .slice(0, limit);
+        }),
+      totalOf: (id) => answer(() => totalOf(callsOf(id))),
+      totalOfTurn: (id, turnId) =>
+        answer(() => totalOf(callsOf(id).filter((call) => call.turnId === turnId))),
+      calls: (id, { limit, before }) =>
+        answer(() => {
+          const all = callsOf(id).toSorted((a, b) => (`${a.at} ${a.id}` < `${b.at} ${b.id}` ? 1 : -1));
+          const from = before === null ? 0 : all.findIndex((call) => call.id === before) + 1;
+          return stored(before !== null && from === 0 ? [] : all.slice(from, from + limit));
+        }),
     },
 
     tokens: {
@@ -701,6 +771,37 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     tokens.set(id, { ...token, revoked: false });
     return tokenRow({ ...token, revoked: false });
   }
+}
+
+const noKey: Pick<UsageGroup, 'day' | 'workstreamId' | 'alias'> = {
+  day: null,
+  workstreamId: null,
+  alias: null,
+};
+
+const keyOf = ({ at, workstreamId, alias }: RecordedCall, by: readonly UsageKey[]): typeof noKey => ({
+  day: by.includes('DAY') ? at.slice(0, 10) : null,
+  workstreamId: by.includes('WORKSTREAM') ? workstreamId : null,
+  alias: by.includes('MODEL') ? alias : null,
+});
+
+function totalOf(calls: readonly RecordedCall[]): UsageTotal {
+  const sum = (of: (call: RecordedCall) => number): number => calls.reduce((all, call) => all + of(call), 0);
+  return {
+    calls: calls.length,
+    inputTokens: sum(({ usage }) => usage.inputTokens),
+    cachedInputTokens: sum(({ usage }) => usage.cachedInputTokens ?? 0),
+    outputTokens: sum(({ usage }) => usage.outputTokens),
+    reasoningTokens: sum(({ usage }) => usage.reasoningTokens ?? 0),
+    cost: calls.some(({ cost }) => cost !== null) ? sum(({ cost }) => cost ?? 0) : null,
+    estimatedCalls: sum(({ estimated }) => (estimated ? 1 : 0)),
+  };
+}
+
+function newestAndMostFirst(a: UsageGroup, b: UsageGroup): number {
+  if (a.day !== b.day) return (a.day ?? '') < (b.day ?? '') ? 1 : -1;
+  const more = b.inputTokens + b.outputTokens - (a.inputTokens + a.outputTokens);
+  return more === 0 ? (`${a.workstreamId} ${a.alias}` < `${b.workstreamId} ${b.alias}` ? -1 : 1) : more;
 }
 
 /** As the database finds it, but for phrases in very long texts (`search-vector.ts`). */

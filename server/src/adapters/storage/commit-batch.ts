@@ -1,5 +1,6 @@
 /**
- * Owns: the one transaction of a batch (D-3): the fenced UPDATE of the head first (D-4), then the inserts.
+ * Owns: the one transaction of a batch (D-3): the fenced UPDATE of the head first (D-4), then the inserts, then what its
+ * model calls cost.
  * Does not own: when, how often and in what order batches are tried (the store lane).
  *
  * Invariants: a batch lands whole or not at all; nothing of a stale owner lands; it never rejects.
@@ -24,6 +25,7 @@ import {
   settledTurns,
   turnRow,
 } from './rows.ts';
+import { writeCalls } from './write-calls.ts';
 
 /** A fork brings a whole conversation: one statement has room for 65,535 values. */
 const entriesPerInsert = 500;
@@ -41,6 +43,7 @@ export async function commitBatch(orm: Orm, batch: Batch): Promise<CommitOutcome
       await moveHead(em, batch);
       await writeEntries(em, batch);
       await writeReceipts(em, batch);
+      await writeCalls(em, batch.workstreamId, batch.calls);
     });
     return { type: 'committed' };
   } catch (error) {
@@ -129,7 +132,7 @@ async function writeReceipts(
   await insertReceipts(em, rest, workstreamId);
   if (await insertReceipts(em, firm, workstreamId)) return;
   // A batch without entries does not move the head: after an unknown outcome the fence cannot tell that it had
-  // landed, but the same receipts can.
+  // landed, but the same receipts can. (Its model calls are counted once by their ids.)
   if (entries.length === 0 && (await allRecorded(em, firm))) return;
   throw new FaultError({ type: 'conflict', message: 'A receipt of this batch is recorded already.' });
 }

@@ -10,6 +10,7 @@ import type { Removal } from '../../ports/removal.ts';
 import type { Reservations } from '../../ports/reservations.ts';
 import type { Search } from '../../ports/search.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
+import type { UsageStore } from '../../ports/usage.ts';
 import { createCatalog } from './catalog.ts';
 import { createElsewhere } from './elsewhere.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -21,6 +22,7 @@ import { createReservations } from './reservations.ts';
 import { createSearch } from './search.ts';
 import { createSessions } from './sessions.ts';
 import { createTokenStore } from './token-store.ts';
+import { createUsageStore } from './usage.ts';
 
 export { makeFolder } from './embedded/place.ts';
 
@@ -34,6 +36,7 @@ export interface Storage {
   readonly removal: Removal;
   readonly search: Search;
   readonly tokens: TokenStore;
+  readonly usage: UsageStore;
   /** True when only this process can reach the database: nobody can take a workstream over. */
   readonly exclusive: boolean;
   /** For people, for example "PostgreSQL 18.4 (embedded)". Never the address or a credential. */
@@ -95,6 +98,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
       removal: createRemoval(orm),
       search: createSearch(orm),
       tokens: createTokenStore(orm),
+      usage: createUsageStore(orm),
       describe: () => Promise.resolve(`PostgreSQL ${version}${kind}`),
       close: () => (closing ??= close()),
     },

@@ -10,7 +10,7 @@ import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
 import { entryOf } from './rows.ts';
 
-/** As the index `entry_conversation` has them. */
+/** As the index `entry_conversation` has them; the summary is read by its place. */
 const conversationKinds: readonly EntryKind[] = ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM', 'CANCELLATION'];
 /** Rows read at once: the process goes on with other things in between. */
 const pageSize = 1_000;
@@ -147,10 +147,21 @@ export function createJournal(orm: Orm): Journal {
       }),
 
     // Page by page is as good as at once: an entry that is stored never changes (D-55).
-    conversation: (workstreamId, { through, superseded, signal }) =>
+    conversation: (workstreamId, { through, superseded, checkpoint, signal }) =>
       available(async () => {
         const found: Entry[] = [];
-        for (let after = 0; after < through;) {
+        const from = checkpoint?.watermark ?? 0;
+        if (checkpoint) {
+          const { id, revision } = checkpoint;
+          const row = await orm.em
+            .fork()
+            .findOne(EntryRow, { workstream: workstreamId, revision, id }, { disableIdentityMap: true });
+          // Entries are deleted all together: nothing is left of it, rather than all but its summary.
+          if (!row) return [];
+          found.push(entryOf(row));
+        }
+        const spans = superseded.filter((span) => span.through > from);
+        for (let after = from; after < through;) {
           signal?.throwIfAborted();
           const rows = await orm.em.fork().find(
             EntryRow,
@@ -158,7 +169,7 @@ export function createJournal(orm: Orm): Journal {
               workstream: workstreamId,
               kind: { $in: [...conversationKinds] },
               revision: { $gt: after, $lte: through },
-              $and: superseded.map(outside),
+              $and: spans.map(outside),
             },
             { orderBy: { revision: 'asc' }, limit: pageSize, disableIdentityMap: true },
           );
@@ -167,6 +178,18 @@ export function createJournal(orm: Orm): Journal {
           after = rows.at(-1)!.revision;
         }
         return found;
+      }),
+
+    checkpointAt: (workstreamId, through) =>
+      available(async () => {
+        const [row] = await orm.em
+          .fork()
+          .find(
+            EntryRow,
+            { workstream: workstreamId, kind: 'CHECKPOINT', revision: { $lte: through } },
+            { orderBy: { revision: 'desc' }, limit: 1, disableIdentityMap: true },
+          );
+        return row ? (entryOf(row) as EntryOf<'CHECKPOINT'>) : null;
       }),
 
     rewinds: (workstreamId, through) =>

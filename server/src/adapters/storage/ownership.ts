@@ -102,6 +102,7 @@ async function claim(em: SqlEntityManager, workstreamId: string, sessionId: stri
       incarnation: row.incarnation,
       epoch: row.epoch,
       projection: row.projection,
+      spent: row.spent,
       previousHost: previous?.host ?? null,
       failedLoads: row.failedLoads,
       createdAt: row.createdAt.toISOString(),

@@ -39,6 +39,7 @@ export function createReservations(orm: Orm): Reservations {
           model: '',
           workspace: '',
           stopping: false,
+          spent: 0,
           failedLoads: 0,
           createdAt: now,
           updatedAt: now,

@@ -109,6 +109,7 @@ export function cycleRow(workstream: string, cycle: ApprovalCycle) {
     workstream,
     kind: cycle.kind,
     turnId: cycle.turnId,
+    budget: cycle.budget ?? null,
     status: cycle.status,
     openedAt: new Date(cycle.openedAt),
     closedAt: dateOrNull(cycle.closedAt),
@@ -142,6 +143,7 @@ export function cycleOf(
   return {
     id: row.id,
     kind: row.kind,
+    ...(row.budget && { budget: row.budget }),
     turnId: row.turnId,
     status: row.status,
     items: items.toSorted((a, b) => a.position - b.position).map(itemOf),

@@ -3,7 +3,8 @@
  * batch to the store lane and the effects to the performer, takes the next; it awaits nothing (D-1).
  *
  * Invariants: what a step accepted is published in the same turn of the event loop (D-50); a sealed or deposed actor
- * takes no more inputs and publishes nothing more; every waiting command is answered, whatever happens (D-50).
+ * takes no more inputs and publishes nothing more; every waiting command is answered, whatever happens (D-50); each model
+ * call it is told of is counted once, with its batch or without one (D-5).
  */
 import type { WorkstreamSummaryModel } from 'schema/model';
 import {
@@ -17,6 +18,7 @@ import {
 import type { CommandKey, Command, Input, Stamp, World } from '../../core/inputs.ts';
 import { receiptKey } from '../../core/journal/receipt.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
+import type { ModelCall } from '../../core/models/spending.ts';
 import { step, type Reply } from '../../core/step.ts';
 import { canUnload } from '../../core/workstream/lifecycle.ts';
 import { loadedState, type State } from '../../core/workstream/state.ts';
@@ -27,9 +29,11 @@ import type { Log } from '../../ports/log.ts';
 import type { Model } from '../../ports/model.ts';
 import type { LoadedWorkstream } from '../../ports/ownership.ts';
 import type { Tools } from '../../ports/tools.ts';
+import type { UsageStore } from '../../ports/usage.ts';
 import type { Hub } from '../feed/hub.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { within } from '../within.ts';
+import { createLateCalls } from './late-calls.ts';
 import { createPerformer } from './perform.ts';
 import { createStoreLane, type LaneEnd } from './store-lane.ts';
 
@@ -82,6 +86,7 @@ export interface ActorDeps {
   readonly journal: Journal;
   readonly model: Model;
   readonly tools: Tools;
+  readonly usage: Pick<UsageStore, 'record'>;
   readonly hub: Hub;
   readonly log: Log;
   readonly random: () => number;
@@ -102,6 +107,8 @@ export const sentenceOf: Readonly<Record<Exclude<Landing, 'durable'>, string>> =
 
 /** How long a stopping actor waits for its tools to die, milliseconds. */
 const toolGraceMs = 3_000;
+/** How long it waits until what was spent is counted, milliseconds. */
+const countingGraceMs = 3_000;
 
 export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   const { clock, ids, hub } = deps;
@@ -114,6 +121,9 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   const keysSince = new Set<string>();
   let reading: Promise<readonly Entry[]> | null = null;
   let holds = 0;
+  const late = createLateCalls({ ...deps, workstreamId: state.workstreamId });
+  /** Model calls of batches that are not stored yet. */
+  const uncounted = new Map<number, readonly ModelCall[]>();
   const mailbox: { readonly input: Input; readonly answer: ((reply: Reply | null) => void) | null }[] = [];
   let draining = false;
   /** Commands waiting for a batch to land. */
@@ -127,6 +137,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     random: deps.random,
     onStored(batch) {
       const through = batch.expectedHead + batch.entries.length;
+      uncounted.delete(batch.number);
       for (const receipt of batch.receipts) keysSince.add(receiptKey(receipt));
       if (receiptKeys && receiptKeys.size + keysSince.size > receiptKeysLoaded) receiptKeys = null;
       readKeys();
@@ -153,13 +164,14 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     clock,
     log: deps.log,
     conversation: readConversation,
-    post: (stamp: Stamp, event: World) => post({ type: 'world', stamp, event }),
+    post: (stamp: Stamp, event: World, calls: readonly ModelCall[] = []) =>
+      post({ type: 'world', stamp, event, calls }),
   });
 
   function readConversation(): Promise<readonly Entry[]> {
-    const { revision, superseded } = loaded.projection;
+    const { revision, superseded, checkpoint } = loaded.projection;
     return (reading ??= deps.journal
-      .conversation(state.workstreamId, { through: revision, superseded })
+      .conversation(state.workstreamId, { through: revision, superseded, checkpoint })
       .then((entries) => {
         const stamp: Stamp = { epoch: state.epoch, generation: null };
         post({ type: 'world', stamp, event: { type: 'conversationRead', entries } });
@@ -186,16 +198,15 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   }
 
   function post(input: Input, answer: ((reply: Reply | null) => void) | null = null): void {
-    if (ended) {
-      answer?.(null);
-      return;
-    }
+    if (ended) return leave(input, answer);
     mailbox.push({ input, answer });
     if (draining) return;
     draining = true;
+    let under = input;
     try {
       for (let next = mailbox.shift(); next; next = mailbox.shift()) {
-        if (ended) next.answer?.(null);
+        under = next.input;
+        if (ended) leave(next.input, next.answer);
         else take(next.input, next.answer);
       }
     } catch (error) {
@@ -203,10 +214,24 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       deps.log.error({ workstream: state.workstreamId, error: detail }, 'a step threw');
       depose('ownerLost', 'This workstream failed and is loaded again; resume from the cursor.');
+      leave(under, null);
+      for (const next of mailbox.splice(0)) leave(next.input, next.answer);
       deps.onEnd('bug', reasonOf(error));
     } finally {
       draining = false;
     }
+  }
+
+  /** What comes when it has ended: nothing is done but to count what was spent. */
+  function leave(input: Input, answer: ((reply: Reply | null) => void) | null): void {
+    if (input.type === 'world') late.keep(input.calls ?? []);
+    answer?.(null);
+  }
+
+  /** What no batch of this actor will bring any more. */
+  function countTheRest(): void {
+    late.keep([...uncounted.values()].flat());
+    uncounted.clear();
   }
 
   function take(input: Input, answer: ((reply: Reply | null) => void) | null): void {
@@ -216,7 +241,8 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     state = next.state;
     for (const entry of next.entries) publish({ type: 'EntryAdmitted', entry, durable: false });
     for (const item of next.items) publish(item);
-    if (next.batch !== null)
+    if (next.batch !== null) {
+      if (next.calls.length > 0) uncounted.set(next.batch, next.calls);
       lane.push({
         number: next.batch,
         workstreamId: state.workstreamId,
@@ -227,7 +253,9 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
         projection: state.projection,
         state: stateOf(state.projection),
         receipts: next.receipts,
+        calls: next.calls,
       });
+    }
     for (const effect of next.effects) performer.perform(effect);
     if (next.entries.length > 0) announce();
     answer?.(next.reply);
@@ -268,6 +296,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     if (ended) return;
     ended = reason;
     lane.end();
+    countTheRest();
     void performer.end(0);
     settleWaiting(() => true, reason);
     settleWatching(() => true, false);
@@ -343,8 +372,10 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       settleWatching(() => true, false);
       await within(clock, withinMs, lane.settled());
       lane.end();
+      countTheRest();
       settleWaiting(() => true, 'stopped');
       await performer.end(toolGraceMs);
+      await within(clock, countingGraceMs, late.settled());
     },
     depose: (reason) => depose(reason),
   };

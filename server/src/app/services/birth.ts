@@ -11,6 +11,7 @@ import type { InvalidInput, KeyReused, ShuttingDown, StorageUnavailable } from '
 import { applyEntries, emptyProjection, stateOf, type Entry, type EntryBody } from 'schema/projection';
 import type { CommandKey } from '../../core/inputs.ts';
 import { storable } from '../../core/kit/storable.ts';
+import { tokensOf } from '../../core/context/tokens.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Batch, Journal } from '../../ports/journal.ts';
@@ -40,10 +41,10 @@ export interface BirthDeps extends FoldersDeps {
   readonly isStopping: () => boolean;
 }
 
-/** The first entries of a workstream; one that is a copy keeps the time it has. */
+/** The first entries of a workstream; one that is a copy keeps the time and the weight it has. */
 export type Prepared = {
   readonly type: 'prepared';
-  readonly bodies: readonly (EntryBody & { readonly at?: string })[];
+  readonly bodies: readonly (EntryBody & { readonly at?: string; readonly tokens?: number })[];
 };
 
 export type Born =
@@ -208,16 +209,20 @@ function firstBatch(
 ): Batch {
   const now = new Date(deps.clock.now()).toISOString();
   const seed = deps.ids.random128();
-  const entries = bodies.map(({ at, ...body }, i): Entry => ({
-    ...storable(body),
-    id: `${seed}-${i.toString(36)}`,
-    revision: i + 1,
-    epoch: 0,
-    generation: 0,
-    lane: null,
-    turnId: null,
-    at: at ?? now,
-  }));
+  const entries = bodies.map(({ at, tokens: weight, ...body }, i): Entry => {
+    const tokens = weight ?? tokensOf(body);
+    return {
+      ...storable(body),
+      id: `${seed}-${i.toString(36)}`,
+      revision: i + 1,
+      epoch: 0,
+      generation: 0,
+      lane: null,
+      turnId: null,
+      at: at ?? now,
+      ...(tokens > 0 && { tokens }),
+    };
+  });
   const projection = applyEntries(emptyProjection, entries);
   return {
     workstreamId: id,
@@ -228,5 +233,6 @@ function firstBatch(
     projection,
     state: stateOf(projection),
     receipts: [{ ...key, outcome: { workstreamId: id } }],
+    calls: [],
   };
 }

@@ -8,11 +8,13 @@ import {
   type Configuration,
   type Entry,
   type EntryBody,
+  type EntryOf,
   type Projection,
   type QueuedMessage,
   type Turn,
 } from 'schema/projection';
 import { expect } from 'vitest';
+import type { ModelCall } from '../../../src/core/models/spending.ts';
 import type { Batch, Receipt } from '../../../src/ports/journal.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
@@ -31,7 +33,7 @@ export interface Made {
 /** The batch that follows `made` with these bodies. */
 export function batchOf(
   made: Made,
-  bodies: readonly (EntryBody & { readonly turnId?: string })[],
+  bodies: readonly (EntryBody & { readonly turnId?: string; readonly tokens?: number })[],
   more: Partial<Batch> = {},
 ): Batch {
   const head = more.expectedHead ?? made.projection.revision;
@@ -56,6 +58,7 @@ export function batchOf(
     projection,
     state: stateOf(projection),
     receipts: [],
+    calls: [],
     ...more,
   };
 }
@@ -126,6 +129,61 @@ export const cycle = (id: string, turnId: string, more: Partial<ApprovalCycle> =
   })),
   openedAt: at,
   closedAt: null,
+  ...more,
+});
+
+export const modelCall = (id: string, more: Partial<ModelCall> = {}): ModelCall => ({
+  id,
+  purpose: 'TURN',
+  turnId: null,
+  alias: 'demo',
+  model: 'demo-1',
+  usage: { inputTokens: 100, outputTokens: 10 },
+  estimated: false,
+  outcome: 'ANSWERED',
+  cost: null,
+  ...more,
+});
+
+/** The summary of all up to `watermark`. */
+export const checkpoint = (
+  watermark: number,
+  more: Partial<EntryOf<'CHECKPOINT'>> = {},
+): EntryBody & { readonly tokens: number } => ({
+  kind: 'CHECKPOINT',
+  summary: `all up to ${watermark}`,
+  watermark,
+  request: null,
+  trigger: 'MANUAL',
+  before: 1_000,
+  after: 100,
+  model: 'demo-1',
+  alias: 'demo',
+  context: { told: 100, counted: null, overhead: 0, window: 1_000 },
+  tokens: 100,
+  ...more,
+});
+
+/** A question about money: one item, which is no call. */
+export const budgetCycle = (
+  id: string,
+  turnId: string,
+  more: Partial<ApprovalCycle> = {},
+): ApprovalCycle => ({
+  ...cycle(id, turnId),
+  kind: 'BUDGET',
+  budget: { spent: 1_200, limit: 1_000, grant: 500 },
+  items: [
+    {
+      callId: `${id}-budget`,
+      name: 'budget',
+      arguments: '',
+      argumentsHash: 'a'.repeat(64),
+      preview: { kind: 'TEXT', title: 'Spend more tokens?', body: 'This workstream has spent 1,200 tokens.' },
+      basis: null,
+      decision: null,
+    },
+  ],
   ...more,
 });
 

@@ -75,9 +75,14 @@ describe('Opening a database', () => {
       { kind: 'CONFIGURATION', payload: { configuration: old.configuration } },
       { kind: 'QUEUE', payload: { queue: { items: old.items, held: true } } },
       { kind: 'QUEUE', payload: { queue: { items: [], held: false } } },
-      { kind: 'USER', payload: { text: 'hi', author: ada, source: 'MESSAGE' } },
+      { kind: 'USER', payload: { text: 'h'.repeat(40), author: ada, source: 'MESSAGE' } },
+      {
+        kind: 'ASSISTANT',
+        payload: { text: 'é'.repeat(20), calls: [{ name: 'shell', arguments: '1234567' }] },
+      },
+      { kind: 'TOOL', payload: { callId: 'c', name: 'shell', content: '' } },
     ];
-    const { superseded: _, origin: _origin, ...fold } = emptyProjection;
+    const { superseded: _, origin: _o, context, checkpoint: _c, budgetLimit: _b, ...fold } = emptyProjection;
     const projections = [
       { ...fold, ...old, queue: { items: old.items, held: true }, items: undefined },
       { ...fold, configuration: old.configuration, lifecycle: 'OPEN', revision: entries.length },
@@ -112,7 +117,7 @@ describe('Opening a database', () => {
     const items = old.items.map((item) => ({ ...item, delivery: 'QUEUE', turnId: null }));
     const folds = await Promise.all(['w0', 'w1'].map((id) => storage.catalog.get(id)));
     expect(folds.map((row) => row?.projection)).toEqual([
-      { ...emptyProjection, configuration, queue: { items, held: true } },
+      { ...emptyProjection, configuration, queue: { items, held: true }, context: { ...context, told: 39 } },
       { ...emptyProjection, configuration, lifecycle: 'OPEN', revision: entries.length },
     ]);
     const read = await storage.journal.read('w0', { after: 0, through: 9, limit: 9 });
@@ -123,7 +128,14 @@ describe('Opening a database', () => {
         { kind: 'CONFIGURATION', configuration },
         { kind: 'QUEUE', queue: { items, held: true } },
         { kind: 'QUEUE', queue: { items: [], held: false } },
-        { kind: 'USER', text: 'hi', author: ada, source: 'MESSAGE' },
+        { kind: 'USER', text: 'h'.repeat(40), author: ada, source: 'MESSAGE', tokens: 14 },
+        {
+          kind: 'ASSISTANT',
+          text: 'é'.repeat(20),
+          calls: [{ name: 'shell', arguments: '1234567' }],
+          tokens: 21,
+        },
+        { kind: 'TOOL', callId: 'c', name: 'shell', content: '', tokens: 4 },
       ].map((body, i) => ({ ...place, id: `e${i}`, revision: i + 1, ...body })),
     );
     expect(await database.sql('select delivery, turn_id from queued_message')).toEqual([
@@ -133,6 +145,32 @@ describe('Opening a database', () => {
       { key: 'created', workstream_id: null },
       { key: 'sent', workstream_id: 'w0' },
     ]);
+  });
+
+  it('that is older counts what its models are told, however much it is, but what was taken back (D-39)', async () => {
+    await migrateTo('Migration20261130165943_elsewhere');
+    const { context: _, checkpoint: _c, budgetLimit: _b, ...fold } = emptyProjection;
+    const spans = [
+      { after: 10, through: 20 },
+      { after: 100, through: 350 },
+    ];
+    await database.sql(
+      `insert into workstream (id, incarnation, lifecycle, epoch, revision, generation, projection, state, title, model, workspace, stopping, failed_loads, created_at, updated_at)
+       select 'w' || n, 'i', 'OPEN', 1, 450, 1, $1, 'IDLE', 'Old', 'demo', '/tmp/w', false, 0, now(), now() from generate_series(1, 3) n`,
+      [{ ...fold, superseded: spans }],
+    );
+    await database.sql(
+      `insert into entry (workstream_id, revision, id, kind, epoch, generation, commit_key, payload, at)
+       select 'w' || n, r, n || '-' || r, 'USER', 1, 1, r, jsonb_build_object('text', '1234'), now() from generate_series(1, 3) n, generate_series(1, 450) r`,
+    );
+    const listed = await database.sql('select id, listed_xid from workstream order by id');
+    const storage = await database.openStorage();
+    const folds = await Promise.all(['w1', 'w2', 'w3'].map((id) => storage.catalog.get(id)));
+    expect(folds.map((row) => row?.projection.context.told)).toEqual(Array(3).fill((450 - 10 - 250) * 5));
+    expect(await database.sql(`select distinct payload ->> 'tokens' as tokens from entry`)).toEqual([
+      { tokens: '5' },
+    ]);
+    expect(await database.sql('select id, listed_xid from workstream order by id')).toEqual(listed);
   });
 
   it('of a newer Weir is refused and nothing is changed', async () => {

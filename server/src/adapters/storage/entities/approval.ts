@@ -1,6 +1,6 @@
 /** Owns: the tables of approval cycles and their items, a projection of APPROVAL entries (D-64). */
 import { defineEntity, p } from '@mikro-orm/core';
-import type { ApprovalCycle, ApprovalDecision, Preview } from 'schema/projection';
+import type { ApprovalCycle, ApprovalDecision, BudgetQuestion, Preview } from 'schema/projection';
 import { WorkstreamRow } from './workstream.ts';
 
 const cycleSchema = defineEntity({
@@ -11,6 +11,8 @@ const cycleSchema = defineEntity({
     workstream: () => p.manyToOne(WorkstreamRow).mapToPk().deleteRule('cascade'),
     kind: p.text().$type<ApprovalCycle['kind']>(),
     turnId: p.text(),
+    /** What is asked about, where that is no call. */
+    budget: p.json().$type<BudgetQuestion>().nullable(),
     status: p.text().$type<ApprovalCycle['status']>(),
     openedAt: p.datetime(3),
     closedAt: p.datetime(3).nullable(),

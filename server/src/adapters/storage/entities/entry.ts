@@ -40,6 +40,11 @@ const schema = defineEntity({
       expression: `create index "entry_search" on "entry" using gin ("search")`,
     },
     { name: 'entry_epoch', properties: ['workstream', 'epoch', 'revision'] },
+    // What cuts a conversation: few, and looked for by themselves.
+    {
+      name: 'entry_cut',
+      expression: `create index "entry_cut" on "entry" ("workstream_id", "revision") where kind in ('CHECKPOINT', 'REWIND')`,
+    },
     {
       name: 'entry_conversation',
       expression: `create index "entry_conversation" on "entry" ("workstream_id", "revision") where kind in ('USER', 'ASSISTANT', 'TOOL', 'SYSTEM', 'CANCELLATION')`,

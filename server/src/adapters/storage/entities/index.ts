@@ -2,6 +2,7 @@
 import { AccessTokenRow, LoginCodeRow } from './access.ts';
 import { ApprovalCycleRow, ApprovalItemRow } from './approval.ts';
 import { EntryRow } from './entry.ts';
+import { ModelCallRow, UsageDayRow } from './model-call.ts';
 import { NodeSessionRow } from './node-session.ts';
 import { QueuedMessageRow } from './queued-message.ts';
 import { ReceiptRow } from './receipt.ts';
@@ -19,6 +20,8 @@ export const entities = [
   ApprovalItemRow,
   QueuedMessageRow,
   ReceiptRow,
+  ModelCallRow,
+  UsageDayRow,
   AccessTokenRow,
   LoginCodeRow,
 ];

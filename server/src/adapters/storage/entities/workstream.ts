@@ -30,6 +30,8 @@ const schema = defineEntity({
     model: p.text(),
     workspace: p.text(),
     stopping: p.boolean(),
+    /** Tokens spent for it, by every caller: the sum of its model calls. Changes without a batch too (D-5). */
+    spent: p.bigint('number').default(0),
     /** Loads or steps in a row that threw (D-71). */
     failedLoads: p.integer(),
     /** Why it is quarantined. */
