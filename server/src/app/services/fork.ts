@@ -1,6 +1,7 @@
 /**
  * Owns: going on from a place of another workstream in a new one (D-20): its conversation up to there, as it was told
- * then, with ids of its own. Turns, questions, the queue and keys of commands are not copied; the source is not changed.
+ * then, with ids of its own: from the summary on, if there was one. Turns, questions, the queue and keys of commands are
+ * not copied; the source is not changed.
  *
  * Invariants: a declared call is copied with its result or not at all, nor what came after it (I38); nothing runs in a
  * fork, and nothing is trusted in it, before somebody says so there.
@@ -72,26 +73,26 @@ async function prepareFork(
   const copied = await conversationAt(deps, source, revision, signal);
   // What was read is whole only if it was still there afterwards: entries are never changed, but deleted with the rest.
   if ((await deps.catalog.get(source.id))?.incarnation !== source.incarnation) return notFound;
-  return {
-    type: 'prepared',
-    bodies: [
-      { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: authorOf(by) },
-      {
-        kind: 'CONFIGURATION',
-        configuration: {
-          title: title ?? titleOfFork(configuration.title),
-          titleSource: title === null ? 'GENERATED' : 'PERSON',
-          ...modelOf(configuration, deps.model),
-          workspace,
-          // Trust was given to the source, by somebody who may be another.
-          approvalMode: 'ASK',
-          approvalModeBy: authorOf(by),
-        },
+  const choice = modelOf(configuration, deps.model);
+  const opening: Prepared['bodies'] = [
+    { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: authorOf(by) },
+    {
+      kind: 'CONFIGURATION',
+      configuration: {
+        title: title ?? titleOfFork(configuration.title),
+        titleSource: title === null ? 'GENERATED' : 'PERSON',
+        ...choice,
+        ...ownWords(configuration),
+        workspace,
+        // Trust was given to the source, by somebody who may be another.
+        approvalMode: 'ASK',
+        approvalModeBy: authorOf(by),
       },
-      { kind: 'FORK', origin: { workstreamId: source.id, title: configuration.title, revision } },
-      ...withOwnIds(copied, deps.ids.random128()),
-    ],
-  };
+    },
+    { kind: 'FORK', origin: { workstreamId: source.id, title: configuration.title, revision } },
+  ];
+  const told = withOwnMarks(copied, choice.model, opening.length);
+  return { type: 'prepared', bodies: [...opening, ...withOwnIds(told, deps.ids.random128())] };
 }
 
 /** A fork of a fork is a further one of the same, not one of "Fork of …"; what is cut is the name, not the number. */
@@ -111,7 +112,8 @@ async function conversationAt(
 ): Promise<readonly Entry[]> {
   const rewinds = await journal.rewinds(source.id, revision);
   const superseded = spansOf(rewinds);
-  const told = await journal.conversation(source.id, { through: revision, superseded, signal });
+  const checkpoint = await journal.checkpointAt(source.id, revision);
+  const told = await journal.conversation(source.id, { through: revision, superseded, checkpoint, signal });
   return told.slice(0, wholeBatches(told));
 }
 
@@ -127,6 +129,25 @@ function wholeBatches(told: readonly Entry[]): number {
     (entry) => entry.kind === 'ASSISTANT' && entry.calls.some((call) => !answered.has(call.callId)),
   );
   return open === -1 ? told.length : open;
+}
+
+/**
+ * The entries with what holds of them where they are told first: a summary stands for what lies before it, `after`, and
+ * is all that is told so far; what was counted before it, or by another model than is asked here, was counted of
+ * something else (D-39).
+ */
+function withOwnMarks(told: readonly Entry[], alias: string, after: number): readonly Entry[] {
+  const summary = told.find((entry) => entry.kind === 'CHECKPOINT');
+  return told.map((entry): Entry => {
+    if (entry.kind === 'CHECKPOINT') {
+      const { tokens = 0, context } = entry;
+      return { ...entry, watermark: after, context: { ...context, told: tokens, counted: null } };
+    }
+    if (entry.kind !== 'ASSISTANT') return entry;
+    const stands = entry.alias === alias && entry.revision > (summary?.revision ?? 0);
+    const { context, ...rest } = entry;
+    return { ...rest, ...(stands && context && { context }) };
+  });
 }
 
 /** The entries without their places, the calls in them under ids of this workstream. */
@@ -146,6 +167,15 @@ function withOwnIds(told: readonly Entry[], seed: string): Prepared['bodies'] {
 }
 
 const notFound = refusalView<'WORKSTREAM_NOT_FOUND'>({ type: 'Rejected', code: 'WORKSTREAM_NOT_FOUND' });
+
+/** What a person wanted of the source holds here as well; what it has spent it has spent for itself. */
+const ownWords = ({
+  instructions,
+  tokenBudget,
+}: Configuration): Pick<Configuration, 'instructions' | 'tokenBudget'> => ({
+  ...(instructions !== undefined && { instructions }),
+  ...(tokenBudget !== undefined && { tokenBudget }),
+});
 
 /** The choice of the source, or the default model when that alias is gone. */
 function modelOf(
