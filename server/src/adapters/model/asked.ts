@@ -11,6 +11,8 @@ export interface Asked {
   readonly temperature: number | null;
   /** One that the model knows; null: not sent. */
   readonly effort: Effort | null;
+  /** Most tokens of the answer, below the setting; absent: as set. */
+  readonly maxOutput?: number;
 }
 
 /** A fault as one attempt sees it: whether another model is left is not its to know. */

@@ -102,6 +102,7 @@ export function createPlane(deps: PlaneDeps): Model {
           tools: request.tools,
           temperature: temperature ?? binding.temperature,
           effort: effortFor(effort ?? binding.effort, binding.traits.efforts),
+          ...(request.maxOutput !== undefined && { maxOutput: request.maxOutput }),
         },
         signal,
         onEvent,

@@ -23,6 +23,8 @@ export interface Wants {
   readonly encrypted: boolean;
   /** Most tokens of the answer in place of the setting; null: as set. */
   readonly outputLimit: number | null;
+  /** It takes a limit of the answer, where none is set. */
+  readonly limited: boolean;
 }
 
 /** All that a request is made of. */
@@ -72,15 +74,23 @@ export const wireArguments = (text: string): string => (isRecord(parseJson(text)
 export const wireName = (name: string): string => name.replace(/[^\w-]/g, '_').slice(0, 64) || 'unknown';
 
 /** What is sent of the settings of this call: what the endpoint refused before is left out. */
-export function settingsOf({ binding, asked, wants }: Outgoing) {
+export function settingsOf(outgoing: Outgoing) {
+  const { binding, asked, wants } = outgoing;
   const { temperature, effort } = asked;
   return {
     temperature:
       temperature !== null && !wants.refused.has(`temperature ${temperature}`) ? temperature : null,
     effort: effort !== null && !wants.refused.has(`effort ${effort}`) ? effort : null,
-    maxOutput: wants.outputLimit ?? binding.maxOutput,
+    maxOutput: maxOutputOf(outgoing),
     oneToolAtATime: !binding.traits.parallelTools && asked.tools.length > 0,
   };
+}
+
+/** The least of what is set, what is asked for, and what the endpoint has room for; null: not sent. */
+function maxOutputOf({ binding, asked, wants }: Outgoing): number | null {
+  const limits = [wants.outputLimit ?? binding.maxOutput, wants.limited ? (asked.maxOutput ?? null) : null];
+  const known = limits.filter((limit) => limit !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
 /** As the provider writes it. */

@@ -14,6 +14,7 @@ export const firstWants = ({ traits }: Binding): Wants => ({
   refused: new Set(),
   encrypted: true,
   outputLimit: null,
+  limited: true,
 });
 
 export interface Lesson {
@@ -73,6 +74,17 @@ export const lessons: readonly Lesson[] = [
       if (sent.binding.dialect !== 'CHAT' || settingsOf(sent).maxOutput === null) return null;
       if (!names(said, field) || !unsupported.test(said)) return null;
       return { outputField: field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens' };
+    },
+  },
+  {
+    // A limit that is set is the operator's word; one that a caller wants is left out where there is no way to say it, or
+    // where the model writes less at most.
+    name: 'limit of the caller',
+    lasting: true,
+    learn(said, { binding, asked, wants }) {
+      if (binding.maxOutput !== null || asked.maxOutput === undefined || !wants.limited) return null;
+      const field = binding.dialect === 'CHAT' ? wants.outputField : 'max_output_tokens';
+      return names(said, field) ? { limited: false } : null;
     },
   },
   {
