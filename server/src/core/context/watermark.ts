@@ -61,11 +61,13 @@ export function cutOf(
     if (kept > size * keptPart[trigger] || isAdvice(entries[i]!)) break;
     if (entries[i]!.kind !== 'TOOL') from = i;
   }
+  const isOwed = trigger === 'OVERFLOW' || trigger === 'MANUAL';
+  // Where all of it could stay, none of it does: the window may be smaller than is known.
+  if (from === 0 && isOwed) from = must;
   const gone = entries.slice(0, from);
   const freed = weightOfAll(gone);
   const last = gone.at(-1);
   if (!last) return null;
-  const isOwed = trigger === 'OVERFLOW' || trigger === 'MANUAL';
   if (!isOwed && freed < size * worthPart) return null;
   return {
     watermark: last.revision,
