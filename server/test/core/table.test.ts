@@ -71,7 +71,7 @@ describe.each(situations)('a workstream in %s', (situation) => {
         // That it was refused may be recorded under the key (D-60), and is all that changes.
         expect(taken).toMatchObject({ entries: [], items: [], effects: [] });
         expect({ ...taken.state, batches: 0, receipts: null }).toEqual({
-          ...state,
+          ...prior(event, state),
           batches: 0,
           receipts: null,
         });

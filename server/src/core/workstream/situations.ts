@@ -19,8 +19,12 @@ export type Situation =
   | 'WAITING'
   | 'STARTING'
   | 'WORKING'
+  | 'BUDGET'
+  | 'COMPACTING'
+  | 'COMPACTING_BY_HAND'
   | 'STOPPING_ANSWER'
-  | 'STOPPING_CALLS';
+  | 'STOPPING_CALLS'
+  | 'STOPPING_SUMMARY';
 
 export interface Shown {
   readonly state: WorkstreamState;
@@ -74,6 +78,24 @@ export const shown: Readonly<Record<Situation, Shown>> = {
     meaning: 'a call runs as soon as its start is durable',
   },
   WORKING: { state: 'RUNNING', stopping: false, unloads: false, meaning: 'a call runs' },
+  BUDGET: {
+    state: 'ATTENTION',
+    stopping: false,
+    unloads: true,
+    meaning: 'the budget is spent, and a person is asked for more before the model is',
+  },
+  COMPACTING: {
+    state: 'THINKING',
+    stopping: false,
+    unloads: false,
+    meaning: 'what the model is to be told did not fit; older history is summarised first',
+  },
+  COMPACTING_BY_HAND: {
+    state: 'THINKING',
+    stopping: false,
+    unloads: false,
+    meaning: 'older history is summarised because a person wanted it',
+  },
   STOPPING_ANSWER: {
     state: 'THINKING',
     stopping: true,
@@ -86,11 +108,18 @@ export const shown: Readonly<Record<Situation, Shown>> = {
     unloads: false,
     meaning: 'stopped; a call is not seen to end',
   },
+  STOPPING_SUMMARY: {
+    state: 'THINKING',
+    stopping: true,
+    unloads: false,
+    meaning: 'stopped; the model call for a summary is not seen to end',
+  },
 };
 
 /** The commands, by what they are about. The one who asks is the principal of the turn, and wrote the messages. */
 export const commands = {
   send: 'a message is sent',
+  sendUnpaid: 'a message is sent, and the budget is spent',
   sendOrReject: 'a message is sent that does not want to wait',
   steer: 'a message is sent to steer the live turn',
   steerOther: 'a message is sent to steer another turn',
@@ -103,14 +132,15 @@ export const commands = {
   rewindOther: 'the conversation is rewound by who saw another turn last',
   resend: 'a message is edited and sent again',
   retry: 'the last message is tried again',
-  approveLast: 'the last open call is approved',
-  denyLast: 'the last open call is denied',
+  approveLast: 'what is asked about last is approved: a call, or more budget',
+  denyLast: 'what is asked about last is denied',
   decideChanged: 'a decision about other arguments than those asked about',
   decideOther: 'a decision about a question that is not open',
   resumeQueue: 'the queue is resumed',
   configure: 'another approval mode is set',
   choose: 'another model is chosen',
   rename: 'a person names it',
+  compact: 'a person wants older history summarised',
   close: 'the last word of closing',
   open: 'it is opened',
 } as const;
@@ -129,6 +159,7 @@ export const worldEvents = {
   modelCutOff: 'the answer is cut off at the length limit, calls and all',
   modelFailedForNow: 'the model fails and is tried again',
   modelFailedForGood: 'the model fails for good',
+  modelOverflows: 'what the model is told does not fit',
   modelAborted: 'the model call is ended from outside',
   retryDue: 'the wait for another attempt is over',
   callsAllowed: 'the calls are prepared and may run',
@@ -136,6 +167,8 @@ export const worldEvents = {
   callsInvalid: 'the calls are prepared and cannot be run',
   callSpoke: 'a call puts out a piece',
   lastCallSettled: 'the last call ends',
+  summarised: 'a summary comes',
+  summaryFailed: 'there will be no summary',
   stopOverdue: '10 s have passed since Stop',
   named: 'a name comes that was asked for',
   oldClaim: 'an outcome of an earlier turn, claim or owner',

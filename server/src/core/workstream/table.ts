@@ -7,7 +7,8 @@
  *
  * Read it for one message, one call, an empty queue, and for the last question to the model as what is left behind;
  * with messages waiting, a turn that ends is followed by the next one (D-63), and with several calls each event named
- * "last" is the one that closes the batch. The door is told apart: whatever is under way, while it is shut each command
+ * "last" is the one that closes the batch; the budget is not spent but where an event says so, and what does not fit is
+ * summarised for the first time. The door is told apart: whatever is under way, while it is shut each command
  * is either refused with CLOSING or taken as the cell says.
  */
 import type { CoreRefusal } from '../refusals.ts';
@@ -52,6 +53,7 @@ const door = (here: Situation, stopped: Situation): DoorRow => ({
 /** What a command comes to while the door is shut: what begins is refused, what ends is taken as ever. */
 export const behindTheDoor: Readonly<Record<CommandEvent, 'CLOSING' | 'AS_EVER'>> = {
   send: 'CLOSING',
+  sendUnpaid: 'CLOSING',
   sendOrReject: 'CLOSING',
   steer: 'CLOSING',
   steerOther: 'CLOSING',
@@ -72,6 +74,7 @@ export const behindTheDoor: Readonly<Record<CommandEvent, 'CLOSING' | 'AS_EVER'>
   configure: 'CLOSING',
   choose: 'CLOSING',
   rename: 'CLOSING',
+  compact: 'CLOSING',
   close: 'AS_EVER',
   open: 'CLOSING',
 };
@@ -92,6 +95,7 @@ const resting = (here: Situation, rewound: Situation): Commands & DoorRow => ({
   ...door(here, here),
   close: to('CLOSED'),
   send: to('ADMITTED'),
+  sendUnpaid: to('BUDGET'),
   sendOrReject: to('ADMITTED'),
   steer: refused('STALE_TURN'),
   steerOther: refused('STALE_TURN'),
@@ -112,6 +116,7 @@ const resting = (here: Situation, rewound: Situation): Commands & DoorRow => ({
   configure: to(here),
   choose: to(here),
   rename: to(here),
+  compact: to('COMPACTING_BY_HAND'),
   open: to(here),
 });
 
@@ -125,6 +130,7 @@ const busy = (
   ...door(here, stopped),
   close: refused('BUSY'),
   send: to(here),
+  sendUnpaid: to(here),
   sendOrReject: refused('BUSY'),
   steer: to(here),
   steerOther: refused('STALE_TURN'),
@@ -145,6 +151,7 @@ const busy = (
   configure: to(here),
   choose: to(here),
   rename: to(here),
+  compact: refused('BUSY'),
   open: to(here),
 });
 
@@ -158,6 +165,7 @@ const seenToEnd = {
   modelCutOff: to('IDLE'),
   modelFailedForNow: to('IDLE'),
   modelFailedForGood: to('IDLE'),
+  modelOverflows: to('IDLE'),
   modelAborted: to('IDLE'),
 };
 
@@ -202,6 +210,7 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
     modelCutOff: to('IDLE'),
     modelFailedForNow: to('BACKOFF'),
     modelFailedForGood: to('ERROR'),
+    modelOverflows: to('COMPACTING'),
     modelAborted: to('ERROR'),
     ...recovering('ADMITTED', 'ERROR'),
   },
@@ -249,6 +258,31 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
     lastCallSettled: to('ADMITTED'),
     ...recovering('ADMITTED', 'ERROR'),
   },
+  BUDGET: {
+    ...busy('BUDGET', 'IDLE', 'IDLE'),
+    approveLast: to('ADMITTED'),
+    denyLast: to('IDLE'),
+    decideChanged: refused('ARGUMENTS_CHANGED'),
+    ...silent,
+    named: to('BUDGET'),
+    ...recovering('BUDGET', 'BUDGET'),
+  },
+  COMPACTING: {
+    ...busy('COMPACTING', 'STOPPING_SUMMARY', 'ORPHANED'),
+    ...silent,
+    named: to('COMPACTING'),
+    summarised: to('ADMITTED'),
+    summaryFailed: to('ERROR'),
+    ...recovering('COMPACTING', 'ERROR'),
+  },
+  COMPACTING_BY_HAND: {
+    ...busy('COMPACTING_BY_HAND', 'STOPPING_SUMMARY', 'ORPHANED'),
+    ...silent,
+    named: to('COMPACTING_BY_HAND'),
+    summarised: to('IDLE'),
+    summaryFailed: to('ERROR'),
+    ...recovering('COMPACTING_BY_HAND', 'ERROR'),
+  },
   STOPPING_ANSWER: {
     ...busy('STOPPING_ANSWER', 'STOPPING_ANSWER', 'ORPHANED'),
     ...silent,
@@ -263,6 +297,15 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
     named: to('STOPPING_CALLS'),
     callSpoke: to('STOPPING_CALLS'),
     lastCallSettled: to('IDLE'),
+    stopOverdue: to('ORPHANED'),
+    ...recovering('IDLE', 'IDLE'),
+  },
+  STOPPING_SUMMARY: {
+    ...busy('STOPPING_SUMMARY', 'STOPPING_SUMMARY', 'ORPHANED'),
+    ...silent,
+    named: to('STOPPING_SUMMARY'),
+    summarised: to('IDLE'),
+    summaryFailed: to('IDLE'),
     stopOverdue: to('ORPHANED'),
     ...recovering('IDLE', 'IDLE'),
   },

@@ -2,7 +2,7 @@
  * Owns: a canonical life for each situation of the state table, each event of it as something that happens in that
  * life, and telling the situation from a state.
  */
-import { isStopping, liveTurn, stateOf } from 'schema/projection';
+import { activityOf, isCompacting, isStopping, liveTurn, stateOf } from 'schema/projection';
 import type { Command, Input, World as Event } from '../../../src/core/inputs.ts';
 import { step, type Step } from '../../../src/core/step.ts';
 import { loadedState, type State } from '../../../src/core/workstream/state.ts';
@@ -54,6 +54,31 @@ const then = (w: World, more: (w: World) => unknown): World => {
   return w;
 };
 
+/** Two exchanges, so that there is older history. */
+const talked = (): World =>
+  then(
+    then(
+      then(asking(), (w) => w.answer({ text: 'hi' })),
+      (w) => w.send('and more'),
+    ),
+    (w) => w.answer({ text: 'more' }),
+  );
+const askingAgain = (): World => then(talked(), (w) => w.send('again'));
+const compacting = (): World => then(askingAgain(), (w) => w.overflow('THERE'));
+const compactingByHand = (): World => then(talked(), (w) => w.compact());
+/** It has a budget, which the first answer spends. */
+const spent = (): World => {
+  const w = createWorld();
+  w.provider = { window: null, overhead: 10, factor: 1, counts: 'NOTHING' };
+  w.budget(1);
+  w.send('hello');
+  w.store();
+  w.answer({ text: 'hi' });
+  w.send('again');
+  w.store();
+  return w;
+};
+
 export const canonical: Readonly<Record<Situation, () => World>> = {
   CREATING: resting,
   CLOSED: () =>
@@ -62,17 +87,21 @@ export const canonical: Readonly<Record<Situation, () => World>> = {
       (w) => w.close(),
     ),
   IDLE: () => then(asking(), (w) => w.answer({ text: 'hi' })),
-  ERROR: () => then(asking(), (w) => w.fail({ kind: 'BAD_REQUEST' })),
-  ORPHANED: () => then(asking(), (w) => w.force()),
+  ERROR: () => then(askingAgain(), (w) => w.fail({ kind: 'BAD_REQUEST' })),
+  ORPHANED: () => then(askingAgain(), (w) => w.force()),
   ADMITTED: admitted,
-  ASKING: asking,
+  ASKING: askingAgain,
   BACKOFF: () => then(asking(), (w) => w.fail()),
   PREPARING: preparing,
   WAITING: waiting,
   STARTING: starting,
   WORKING: working,
+  BUDGET: spent,
+  COMPACTING: compacting,
+  COMPACTING_BY_HAND: compactingByHand,
   STOPPING_ANSWER: () => then(asking(), (w) => w.stop()),
   STOPPING_CALLS: () => then(working(), (w) => w.stop()),
+  STOPPING_SUMMARY: () => then(compacting(), (w) => w.stop()),
 };
 
 /** The state of the canonical life. CREATING is no step of it: another service writes that entry. */
@@ -95,13 +124,15 @@ export function stateIn(situation: Situation, w: World): State {
 
 /** Which situation a state is in, told from the outside: the view, and what is under way. */
 export function situationOf(state: State): Situation {
-  const { projection, attempt, progress, held } = state;
+  const { projection, attempt, progress, held, summary } = state;
   const shows = stateOf(projection);
   switch (shows) {
     case 'ATTENTION':
-      return 'WAITING';
+      return activityOf(projection) === 'BUDGET' ? 'BUDGET' : 'WAITING';
     case 'THINKING':
-      if (isStopping(projection)) return 'STOPPING_ANSWER';
+      if (isStopping(projection)) return summary ? 'STOPPING_SUMMARY' : 'STOPPING_ANSWER';
+      if (isCompacting(projection))
+        return projection.turn?.kind === 'COMPACT' ? 'COMPACTING_BY_HAND' : 'COMPACTING';
       if (attempt?.phase === 'backoff') return 'BACKOFF';
       return held.some(({ deed }) => deed.type === 'callModel') ? 'ADMITTED' : 'ASKING';
     case 'RUNNING':
@@ -121,10 +152,12 @@ export function happen(event: TableEvent, state: State, w: World): Step {
   return step(prior(event, state), { input, at: '2026-01-01T00:00:00.000Z', seed: 'seed' });
 }
 
-/** The state the event happens to: for a takeover, what another process makes of the journal. */
+/** The state the event happens to: for a takeover, what another process makes of the journal; with no budget left. */
 export function prior(event: TableEvent, state: State): State {
   // A door is opened that was shut: with the turn that was stopped for it this is another situation.
   if (event === 'doorOpened') return { ...state, closing: true };
+  if (event === 'sendUnpaid')
+    return { ...state, spent: 1, projection: { ...state.projection, budgetLimit: 1 } };
   if (event !== 'recovered' && event !== 'recoveredAgain') return state;
   const { turn } = state.projection;
   const before = event === 'recovered' || !turn ? turn : { ...turn, recoveries: 2 };
@@ -175,6 +208,7 @@ function inputOf(event: TableEvent, state: State, w: World): Input {
 
 const commands: Readonly<Record<CommandEvent, (w: World) => Command>> = {
   send: () => ({ type: 'send', text: 'more', delivery: 'QUEUE', turnId: null }),
+  sendUnpaid: () => ({ type: 'send', text: 'more', delivery: 'QUEUE', turnId: null }),
   sendOrReject: () => ({ type: 'send', text: 'more', delivery: 'REJECT', turnId: null }),
   steer: (w) => ({ type: 'send', text: 'rather', delivery: 'STEER', turnId: turnId(w) }),
   steerOther: () => ({ type: 'send', text: 'rather', delivery: 'STEER', turnId: 'another' }),
@@ -200,6 +234,7 @@ const commands: Readonly<Record<CommandEvent, (w: World) => Command>> = {
     model: { alias: 'other', temperature: null, effort: null },
   }),
   rename: () => ({ type: 'configure', title: 'A name of its own', approvalMode: null, model: null }),
+  compact: () => ({ type: 'compact' }),
   close: () => ({ type: 'close' }),
   open: () => ({ type: 'open' }),
 };
@@ -248,6 +283,11 @@ const reports: Readonly<
     messageId: asked(w),
     outcome: { ...retryable, kind: 'BAD_REQUEST' },
   }),
+  modelOverflows: (w) => ({
+    type: 'modelEnded',
+    messageId: asked(w),
+    outcome: { ...retryable, kind: 'CONTEXT_OVERFLOW' },
+  }),
   modelAborted: (w) => ({ type: 'modelEnded', messageId: asked(w), outcome: { type: 'aborted' } }),
   retryDue: (w) => ({ type: 'backoffOver', messageId: asked(w) }),
   callsAllowed: (w) => allPrepared(w, 'read'),
@@ -258,6 +298,16 @@ const reports: Readonly<
     type: 'toolEnded',
     callId: begun(w),
     result: { outcome: 'OK', effect: 'COMMITTED', content: 'done' },
+  }),
+  summarised: (w) => ({
+    type: 'summaryEnded',
+    compactionId: summary(w),
+    outcome: { type: 'summarised', summary: '', alias: 'test', model: 'test' },
+  }),
+  summaryFailed: (w) => ({
+    type: 'summaryEnded',
+    compactionId: summary(w),
+    outcome: { type: 'failed', reason: 'EMPTY_SUMMARY', message: 'The model had nothing to say.' },
   }),
   named: () => ({ type: 'titleSuggested', title: 'A name', question: 'hello' }),
   stopOverdue: (w) => ({ type: 'stopOverdue', turnId: w.state.projection.turn?.id ?? 'none' }),
@@ -275,6 +325,8 @@ const answer = {
 } as const;
 
 const asked = (w: World): string => w.effects.findLast((e) => e.type === 'callModel')?.messageId ?? 'none';
+const summary = (w: World): string =>
+  w.effects.findLast((e) => e.type === 'summarise')?.compactionId ?? 'none';
 const begun = (w: World): string => w.effects.findLast((e) => e.type === 'runTool')?.call.callId ?? 'none';
 
 function allPrepared(w: World, kind: 'read' | 'write' | 'invalid'): Event {

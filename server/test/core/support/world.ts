@@ -21,14 +21,26 @@ import {
   type FeedItem,
   type ModelChoice,
   type ToolResult,
+  type Usage,
   type View,
 } from 'schema/projection';
 import type { PreparedCall } from '../../../src/core/approvals/prepared.ts';
+import { isOverHard } from '../../../src/core/context/meter.ts';
+import { estimateTokens, weightOfAll } from '../../../src/core/context/tokens.ts';
 import type { ModelAnswer, ModelOutcome } from '../../../src/core/conversation/message.ts';
 import type { Effect } from '../../../src/core/effects.ts';
-import type { Command, CommandKey, Input, Stamp, Timed, World as Event } from '../../../src/core/inputs.ts';
+import type {
+  Command,
+  CommandKey,
+  Input,
+  Stamp,
+  SummaryOutcome,
+  Timed,
+  World as Event,
+} from '../../../src/core/inputs.ts';
 import type { Receipt } from '../../../src/core/journal/receipt.ts';
 import type { ModelFault } from '../../../src/core/models/fault.ts';
+import { spentBy, type ModelCall } from '../../../src/core/models/spending.ts';
 import { step, type Step } from '../../../src/core/step.ts';
 import { canUnload } from '../../../src/core/workstream/lifecycle.ts';
 import { loadedState, told, type State } from '../../../src/core/workstream/state.ts';
@@ -44,6 +56,19 @@ export interface StoredBatch {
   readonly through: number;
   readonly entries: readonly Entry[];
   readonly receipts: readonly Receipt[];
+  readonly calls: readonly ModelCall[];
+}
+
+/** How the provider of the model is; a test may change it at any time. */
+export interface Provider {
+  /** Tokens the model can read; null: nobody knows. */
+  window: number | null;
+  /** Of the system prompt and the tools, estimated. */
+  overhead: number;
+  /** Tokens it really counts for each one of our estimate. */
+  factor: number;
+  /** What it says it has counted. */
+  counts: 'HONESTLY' | 'NOTHING' | 'ZEROS' | 'ABSURDLY' | 'ABSURDLY_LITTLE';
 }
 
 /** One input taken: everything a law may look at. */
@@ -81,12 +106,19 @@ export interface World {
   readonly backoffs: readonly EffectOf<'backoff'>[];
   readonly stopWatches: readonly EffectOf<'watchStop'>[];
   readonly titles: readonly EffectOf<'suggestTitle'>[];
+  readonly summaries: readonly EffectOf<'summarise'>[];
+  /** Conversations that are to be read for a summary. */
+  readonly readings: readonly EffectOf<'readConversation'>[];
+  /** Tokens spent by what is durable. */
+  readonly durablySpent: number;
+  /** Set: what the core is told of room, usage and spending. Null: nothing. */
+  provider: Provider | null;
   /** Effects of all steps so far. */
   readonly effects: readonly Effect[];
 
   readonly take: (input: Input) => Step;
   /** An event of work begun under `stamp`, now or earlier. */
-  readonly tell: (stamp: Stamp, event: Event) => Step;
+  readonly tell: (stamp: Stamp, event: Event, calls?: readonly ModelCall[]) => Step;
   readonly command: (by: Author, command: Command, key?: Partial<CommandKey>) => Step;
 
   readonly send: (text: string, by?: Author, delivery?: 'QUEUE' | 'REJECT') => Step;
@@ -103,6 +135,10 @@ export interface World {
   readonly configure: (approvalMode: ApprovalMode | null, by?: Author) => Step;
   readonly choose: (model: ModelChoice, by?: Author) => Step;
   readonly rename: (title: string, by?: Author) => Step;
+  /** 0: no budget. */
+  readonly budget: (tokenBudget: number, by?: Author) => Step;
+  readonly instruct: (instructions: string, by?: Author) => Step;
+  readonly compact: (by?: Author) => Step;
   readonly close: (by?: Author) => Step;
   readonly open: (by?: Author) => Step;
   /** It is about to be closed or deleted, or not after all. */
@@ -131,6 +167,14 @@ export interface World {
   /** The model answers with one call for each name. */
   readonly declare: (...names: readonly string[]) => Step;
   readonly fail: (fault?: Partial<ModelFault>) => Step;
+  /** Why the oldest call cannot be answered: found before anybody was asked, or said by the provider. Null: it can. */
+  readonly overflows: () => 'HERE' | 'THERE' | null;
+  /** The oldest call is too long, found here or there. */
+  readonly overflow: (where?: 'HERE' | 'THERE', message?: string) => Step;
+  /** The oldest request for a summary has ended; a text: with that summary. */
+  readonly summarised: (outcome?: string | SummaryOutcome) => Step;
+  /** What a summary is made of has been read; false: it cannot be. */
+  readonly readForSummary: (answered?: boolean) => Step;
   readonly endModel: (outcome: ModelOutcome, messageId?: string) => Step;
   /** Answers the oldest request to prepare, one kind for each call (the last one for the rest). */
   readonly prepare: (...kinds: readonly PreparedKind[]) => Step;
@@ -160,6 +204,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
   let durable: readonly Entry[] = opened;
   let journal: readonly Entry[] = opened;
   const receipts = new Map<string, Receipt>();
+  let durablySpent = 0;
   let state = load(1);
   let follower: View = viewOf(applyEntries(emptyProjection, opened), [], 1);
   let uncommitted: StoredBatch[] = [];
@@ -170,6 +215,9 @@ export function createWorld(...watchers: readonly Watcher[]): World {
   let backoffs: EffectOf<'backoff'>[] = [];
   let stopWatches: EffectOf<'watchStop'>[] = [];
   let titles: EffectOf<'suggestTitle'>[] = [];
+  let summaries: EffectOf<'summarise'>[] = [];
+  let readings: EffectOf<'readConversation'>[] = [];
+  let provider: Provider | null = null;
   const effects: Effect[] = [];
   let inputs = 0;
   let keys = 0;
@@ -182,6 +230,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
         epoch,
         projection: applyEntries(emptyProjection, durable),
         conversation: lazily ? null : durable,
+        spent: durablySpent,
       }),
     );
   }
@@ -201,6 +250,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
           through: taken.state.projection.revision,
           entries: taken.entries,
           receipts: taken.receipts,
+          calls: taken.calls,
         },
       ];
     for (const item of publish(taken)) [follower] = applyItem(follower, item);
@@ -230,6 +280,12 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       case 'suggestTitle':
         titles = [...titles, effect];
         break;
+      case 'summarise':
+        summaries = [...summaries, effect];
+        break;
+      case 'readConversation':
+        readings = [...readings, effect];
+        break;
       // What is aborted still reports how it ended; a test decides when, or that it never does.
       case 'abortModel':
       case 'abortTool':
@@ -237,7 +293,8 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     }
   }
 
-  const tell = (stamp: Stamp, event: Event): Step => take({ type: 'world', stamp, event });
+  const tell = (stamp: Stamp, event: Event, calls?: readonly ModelCall[]): Step =>
+    take({ type: 'world', stamp, event, ...(calls && { calls }) });
 
   const command = (by: Author, what: Command, key?: Partial<CommandKey>): Step => {
     keys += 1;
@@ -255,6 +312,7 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     uncommitted = rest;
     unacknowledged = [...unacknowledged, batch];
     durable = [...durable, ...throughTheDatabase(batch.entries)];
+    durablySpent += batch.calls.reduce((sum, call) => sum + spentBy(call), 0);
     for (const receipt of batch.receipts) receipts.set(`${receipt.scope}\n${receipt.key}`, receipt);
     return true;
   }
@@ -283,6 +341,8 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     backoffs = [];
     stopWatches = [];
     titles = [];
+    summaries = [];
+    readings = [];
     state = load(state.epoch + 1, lazily);
     [follower] = applyItem(follower, { type: 'EpochStarted', epoch: state.epoch, from });
     for (const watcher of watchers) watcher.onCrash?.(world);
@@ -295,7 +355,61 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       'a model call',
     );
     modelCalls = modelCalls.filter((c) => c !== call);
-    return tell(call.stamp, { type: 'modelEnded', messageId: call.messageId, outcome });
+    const { messageId: id } = call;
+    if (!provider) return tell(call.stamp, { type: 'modelEnded', messageId: id, outcome });
+    const { window, overhead } = provider;
+    const text = outcome.type === 'answered' ? outcome.text : '';
+    const real = { inputTokens: weigh(call), outputTokens: weighText(text) };
+    const asked = outcome.type !== 'failed' || !outcome.local;
+    const told: ModelOutcome =
+      outcome.type === 'answered' && outcome.usage === null ? { ...outcome, usage: counted(real) } : outcome;
+    return tell(
+      call.stamp,
+      { type: 'modelEnded', messageId: id, outcome: told, room: { window, overhead } },
+      asked ? [paid(id, 'TURN', real)] : undefined,
+    );
+  }
+
+  /** Tokens the provider really reads for this call, and writes for this text. */
+  const weigh = (call: EffectOf<'callModel'>): number =>
+    Math.round(((provider?.overhead ?? 0) + weightOfAll(contextOf(world, call))) * (provider?.factor ?? 1));
+  const weighText = (text: string): number => Math.round(estimateTokens(text) * (provider?.factor ?? 1));
+
+  function counted(real: Usage): Usage | null {
+    switch (provider?.counts) {
+      case 'HONESTLY':
+        return real;
+      case 'ZEROS':
+        return { inputTokens: 0, outputTokens: 0 };
+      case 'ABSURDLY':
+        return { inputTokens: 1e12, outputTokens: 1e12 };
+      case 'ABSURDLY_LITTLE':
+        return { inputTokens: 1, outputTokens: 1e12 };
+      default:
+        return null;
+    }
+  }
+
+  function paid(id: string, purpose: ModelCall['purpose'], usage: Usage): ModelCall {
+    return {
+      id: `paid-${id}`,
+      purpose,
+      turnId: null,
+      alias: 'test',
+      model: 'test',
+      usage,
+      estimated: false,
+      outcome: 'ANSWERED',
+      cost: null,
+    };
+  }
+
+  function overflows(): 'HERE' | 'THERE' | null {
+    const call = modelCalls[0];
+    if (!call || !provider || provider.window === null) return null;
+    const { window, overhead } = provider;
+    if (call.guarded && isOverHard({ ...call.context, window, overhead })) return 'HERE';
+    return weigh(call) > window ? 'THERE' : null;
   }
 
   const answer = (given: Partial<ModelAnswer> = {}): Step =>
@@ -353,6 +467,21 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     get titles() {
       return titles;
     },
+    get summaries() {
+      return summaries;
+    },
+    get readings() {
+      return readings;
+    },
+    get durablySpent() {
+      return durablySpent;
+    },
+    get provider() {
+      return provider;
+    },
+    set provider(next) {
+      provider = next;
+    },
     effects,
     take,
     tell,
@@ -374,6 +503,11 @@ export function createWorld(...watchers: readonly Watcher[]): World {
       command(by, { type: 'configure', title: null, approvalMode, model: null }),
     choose: (model, by = ann) => command(by, { type: 'configure', title: null, approvalMode: null, model }),
     rename: (title, by = ann) => command(by, { type: 'configure', title, approvalMode: null, model: null }),
+    budget: (tokenBudget, by = ann) =>
+      command(by, { type: 'configure', title: null, approvalMode: null, model: null, tokenBudget }),
+    instruct: (instructions, by = ann) =>
+      command(by, { type: 'configure', title: null, approvalMode: null, model: null, instructions }),
+    compact: (by = ann) => command(by, { type: 'compact' }),
     close: (by = ann) => command(by, { type: 'close' }),
     open: (by = ann) => command(by, { type: 'open' }),
     door: (shut) => take({ type: 'closing', on: shut }),
@@ -411,6 +545,31 @@ export function createWorld(...watchers: readonly Watcher[]): World {
     answer,
     declare: (...names) => answer({ calls: names.map((name) => declaration(name)) }),
     fail: (fault = {}) => endModel({ ...retryable, ...fault }),
+    overflows,
+    overflow: (where = overflows() ?? 'THERE', message = `Too long, found ${where.toLowerCase()}.`) =>
+      endModel({ ...retryable, kind: 'CONTEXT_OVERFLOW', message, ...(where === 'HERE' && { local: true }) }),
+    summarised(outcome = 'In short.') {
+      const asked = must(summaries[0], 'a request for a summary');
+      summaries = summaries.slice(1);
+      const { compactionId, entries } = asked;
+      const ended: SummaryOutcome =
+        typeof outcome === 'string'
+          ? { type: 'summarised', summary: outcome, alias: 'test', model: 'test' }
+          : outcome;
+      const usage = { inputTokens: weightOfAll(entries), outputTokens: 10 };
+      return tell(
+        asked.stamp,
+        { type: 'summaryEnded', compactionId, outcome: ended },
+        provider ? [paid(compactionId, 'SUMMARY', usage)] : undefined,
+      );
+    },
+    readForSummary(answered = true) {
+      const asked = must(readings[0], 'a conversation to read');
+      readings = readings.slice(1);
+      if (answered) return world.read(asked.stamp);
+      const outcome = { type: 'failed', reason: 'UNREAD', message: 'The database is away.' } as const;
+      return tell(asked.stamp, { type: 'summaryEnded', compactionId: asked.compactionId, outcome });
+    },
     endModel,
     prepare(...kinds) {
       const request = must(preparing[0], 'a request to prepare');
