@@ -57,16 +57,19 @@ export const modelInfo: ModelInfo = {
   price: null,
 };
 
-export function createFakeModel(): FakeModel {
+/** `models`: what is known of them, the default first. */
+export function createFakeModel(
+  models: readonly ModelInfo[] = [
+    { ...modelInfo, alias: 'test', description: 'scripted by the test', isDefault: true },
+    { ...modelInfo, alias: 'other', description: 'another', demo: true },
+  ],
+): FakeModel {
   const calls: FakeCall[] = [];
   let stubborn = false;
   return {
     calls,
     ignoreAborts: () => void (stubborn = true),
-    list: () => [
-      { ...modelInfo, alias: 'test', description: 'scripted by the test', isDefault: true },
-      { ...modelInfo, alias: 'other', description: 'another', demo: true },
-    ],
+    list: () => models,
     call: (request, signal, onEvent) =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => {
