@@ -28,7 +28,7 @@ beforeEach(() => {
       tools: [],
     },
     controller.signal,
-    { ended: ({ type }, { text }) => void (ended = [...ended, [type, text]]) },
+    { ended: (_, { type }, { text }) => void (ended = [...ended, [type, text]]) },
   );
 });
 

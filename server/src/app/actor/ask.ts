@@ -17,8 +17,8 @@ export interface Question extends Omit<ModelRequest, 'givenUp'> {
 }
 
 export interface Asking {
-  /** A call has ended, whatever came of it, after it had said so much. */
-  ended(outcome: ModelOutcome, said: Said): void;
+  /** A call has ended, whatever came of it: what was asked, and what was said before it ended. */
+  ended(request: ModelRequest, outcome: ModelOutcome, said: Said): void;
   /** What a person who waits should know. */
   notice?(sentence: string): void;
 }
@@ -29,7 +29,7 @@ export interface Asking {
  */
 export async function ask(
   { model, clock }: { readonly model: Pick<Model, 'call'>; readonly clock: Clock },
-  { pinned = false, ...request }: Question,
+  { pinned = false, ...question }: Question,
   signal: AbortSignal,
   asking: Asking,
 ): Promise<ModelOutcome> {
@@ -37,16 +37,15 @@ export async function ask(
   const aborted = new Promise<true>((resolve) => (wake = () => resolve(true)));
   signal.addEventListener('abort', wake, { once: true });
   const notice = (sentence: string): void => asking.notice?.(sentence);
-  let ladder: Ladder = { ...bottom, lane: request.lane };
+  let ladder: Ladder = { ...bottom, lane: question.lane };
   try {
     while (!signal.aborted) {
       const said = createSaid();
-      const outcome = await model.call(
-        { ...request, lane: ladder.lane, givenUp: ladder.givenUp },
-        signal,
-        (event) => (event.type === 'notice' ? notice(event.message) : said.add(event)),
+      const asked: ModelRequest = { ...question, lane: ladder.lane, givenUp: ladder.givenUp };
+      const outcome = await model.call(asked, signal, (event) =>
+        event.type === 'notice' ? notice(event.message) : said.add(event),
       );
-      asking.ended(outcome, said);
+      asking.ended(asked, outcome, said);
       if (outcome.type !== 'failed' || remedies[outcome.kind] === 'COMPACT') return outcome;
       const next = climb(ladder, outcome);
       if (next.type === 'giveUp') return next.fault;

@@ -14,7 +14,14 @@ import type { ModelCall } from '../../core/models/spending.ts';
 import type { Entry } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { FaultKind, Model, ModelFault, ModelMessage, ModelOutcome } from '../../ports/model.ts';
+import type {
+  FaultKind,
+  Model,
+  ModelFault,
+  ModelMessage,
+  ModelOutcome,
+  ModelRequest,
+} from '../../ports/model.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { within } from '../within.ts';
@@ -22,7 +29,7 @@ import { askAside } from './ask-aside.ts';
 import { createFrame } from './frame.ts';
 import type { Prompt } from './prompt.ts';
 import { createOverhead, laneOf, tooLong, windowOf } from './room.ts';
-import { costOf, createBill, createSaid, tokensOfRequest, type AskedCall } from './spending.ts';
+import { costOf, createBill, createSaid, tokensOfRequest, type AskedCall, type Said } from './spending.ts';
 import { summarise } from './summary.ts';
 import { createTelling } from './telling.ts';
 
@@ -217,7 +224,9 @@ export function createPerformer(deps: PerformerDeps): Performer {
   function makeSummary(deed: Extract<Deed, { type: 'summarise' }>): void {
     const { stamp, compactionId, model: choice, entries, window } = deed;
     const bill = createBill();
-    const asked = askedFor(`${compactionId}:${stamp.epoch}.${stamp.generation}`, 'SUMMARY', choice.alias);
+    // Begun again after a crash it has the same id, and another claim.
+    const work = `${compactionId}:${stamp.epoch}.${stamp.generation}`;
+    const count = countOf(work, 'SUMMARY', deps.turnId?.() ?? null);
     const ended = (outcome: SummaryOutcome): void =>
       post(stamp, { type: 'summaryEnded', compactionId, outcome }, bill.take());
     begin(
@@ -226,36 +235,34 @@ export function createPerformer(deps: PerformerDeps): Performer {
         ended(
           await summarise(deps, { workstreamId, model: choice, entries, window }, signal, {
             notice: (message) => post(stamp, { type: 'summaryNotice', compactionId, message }, bill.take()),
-            ended: (messages, outcome, said) =>
-              bill.add(costOf(asked(messages), outcome, said, model.list())),
+            ended: (...call) => bill.add(count(...call)),
           }),
         ),
       (message) => ended({ type: 'failed', reason: 'ERROR', message: `The summary broke: ${message}.` }),
     );
   }
 
-  /** The calls of one piece of work, each under its own id. */
-  function askedFor(
-    work: string,
-    purpose: AskedCall['purpose'],
-    lane: string,
-  ): (messages: readonly ModelMessage[]) => AskedCall {
-    const turnId = purpose === 'TITLE' ? null : (deps.turnId?.() ?? null);
+  /** What the calls of one piece of work cost, each under its own id. */
+  function countOf(work: string, purpose: ModelCall['purpose'], turn: string | null) {
     let calls = 0;
-    return (messages) => ({
-      id: `${work}:${(calls += 1)}`,
-      purpose,
-      turnId,
-      lane,
-      input: tokensOfRequest(messages),
-    });
+    return (request: ModelRequest, outcome: ModelOutcome, said: Said): ModelCall | null => {
+      const models = model.list();
+      const lane = laneOf(request, models);
+      const input = tokensOfRequest(request.messages);
+      return costOf(
+        { id: `${work}:${(calls += 1)}`, purpose, turnId: turn, lane, input },
+        outcome,
+        said,
+        models,
+      );
+    };
   }
 
   /** In the background: nothing waits for it, and without a name nothing is wrong. */
   function suggestTitle(deed: Extract<Deed, { type: 'suggestTitle' }>): void {
     const { stamp, model: choice, lane, question, answer } = deed;
     const bill = createBill();
-    const asked = askedFor(`${workstreamId}:title:${stamp.epoch}`, 'TITLE', lane);
+    const count = countOf(`${workstreamId}:title:${stamp.epoch}`, 'TITLE', null);
     const suggested = (title: string | null): void =>
       post(stamp, { type: 'titleSuggested', title, question }, bill.take());
     // The demo has no idea what anything is about.
@@ -266,7 +273,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const messages = titleRequest(question, answer);
         const request = { workstreamId, model: choice, lane, messages, tools: [] };
         const named = await askAside(deps, request, signal, {
-          ended: (outcome, said) => bill.add(costOf(asked(messages), outcome, said, model.list())),
+          ended: (...call) => bill.add(count(...call)),
         });
         suggested(named && named.text.trim() !== '' ? named.text : null);
       },

@@ -20,9 +20,9 @@ import type { SummaryOutcome } from '../../core/inputs.ts';
 import { quote } from '../../core/kit/quote.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Model, ModelAnswer, ModelMessage, ModelOutcome } from '../../ports/model.ts';
-import { ask } from './ask.ts';
+import { ask, type Asking } from './ask.ts';
 import { laneOf, windowOf } from './room.ts';
-import { tokensOfRequest, type Said } from './spending.ts';
+import { tokensOfRequest } from './spending.ts';
 
 export interface SummaryTask {
   readonly workstreamId: string;
@@ -33,12 +33,8 @@ export interface SummaryTask {
   readonly window: number | null;
 }
 
-export interface Summarising {
-  /** How far it has come, for a person. */
-  notice(sentence: string): void;
-  /** A call that was asked this has ended. */
-  ended(messages: readonly ModelMessage[], outcome: ModelOutcome, said: Said): void;
-}
+/** `notice` also tells how far it has come. */
+export type Summarising = Required<Asking>;
 
 /** How often parts may be put together to parts again. */
 const maxDepth = 5;
@@ -78,10 +74,7 @@ export async function summarise(
         tools: [],
       },
       signal,
-      {
-        ended: (ended, said) => summarising.ended(messages, ended, said),
-        notice: (sentence) => summarising.notice(sentence),
-      },
+      summarising,
     );
     if (outcome.type !== 'aborted') pinned = outcome.alias;
     if (outcome.type === 'answered') last = outcome;
