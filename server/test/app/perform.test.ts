@@ -23,7 +23,7 @@ const definition = {
   name: 'shell',
   description: 'Runs a command.',
   parameters: { type: 'object', properties: { command: { type: 'string' } } },
-  access: 'COMMAND' as const,
+  access: 'EXECUTE' as const,
 };
 const infos: readonly ModelInfo[] = [
   {

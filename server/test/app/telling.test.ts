@@ -25,10 +25,25 @@ const body: fc.Arbitrary<EntryBody> = fc.oneof(
   })),
 );
 
+const summary = (text: string): EntryBody => ({
+  kind: 'CHECKPOINT',
+  summary: text,
+  watermark: 1,
+  request: null,
+  trigger: 'MANUAL',
+  before: 2,
+  after: 1,
+  model: 'm1',
+  alias: 'm1',
+  context: { told: 0, counted: null, overhead: 0, window: null },
+});
+
 const steps = fc.array(
   fc.record({
     back: fc.oneof(fc.constant(0), fc.nat({ max: 5 })),
     said: fc.array(body, { maxLength: 4 }),
+    /** Of the beginning, what a summary takes the place of. */
+    summarised: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 3 })),
     system: fc.constantFrom('be brief', 'be brief', 'be kind'),
   }),
   { maxLength: 10 },
@@ -52,9 +67,13 @@ test('D-34, D-59: a model is told what the conversation says as it stands, and e
       let revision = 0;
       let conversation: readonly Entry[] = [];
       let before: { readonly system: string; readonly told: ReturnType<typeof lower> } | null = null;
-      for (const { back, said, system } of list) {
-        const standing = conversation.slice(0, Math.max(0, conversation.length - back));
-        conversation = [...standing, ...said.map((one) => entryOf(one, (revision += 1)))];
+      for (const { back, said, summarised, system } of list) {
+        const left = conversation.slice(0, Math.max(0, conversation.length - back));
+        const added = said.map((one) => entryOf(one, (revision += 1)));
+        const isSummarised = summarised > 0 && left.length >= summarised;
+        const short = entryOf(summary(`short ${(revision += 1)}`), revision);
+        conversation = isSummarised ? [short, ...left.slice(summarised), ...added] : [...left, ...added];
+        const standing = isSummarised ? [] : left;
         const told = tell(system, conversation);
         expect(told).toEqual(lower(system, conversation));
         const same = lower('', standing).length;

@@ -4,7 +4,7 @@
  * Does not own: what is told of an entry (`core/conversation/lower.ts`).
  *
  * Relies on: a conversation grows at its end and is cut at its end (D-59), so what stands before an entry is always the
- * same.
+ * same, unless a summary has taken the place of its beginning (D-40), which then begins with another entry.
  */
 import type { Entry } from 'schema/projection';
 import { lowerEntry, nobody, withSender, type Senders } from '../../core/conversation/lower.ts';
@@ -18,8 +18,9 @@ export function createTelling(): (system: string, conversation: readonly Entry[]
   /** Up to and with each of them: how many messages there are, and who has written. */
   const through: { readonly messages: number; readonly senders: Senders }[] = [];
 
-  /** How many of the entries known still stand: all, unless some were taken back. */
+  /** How many of the entries known still stand: all, unless some were taken back, or the beginning is summarised. */
   function standing(conversation: readonly Entry[]): number {
+    if (known[0] !== conversation[0]) return 0;
     let length = Math.min(known.length, conversation.length);
     while (length > 0 && known[length - 1] !== conversation[length - 1]) length -= 1;
     return length;
