@@ -17,15 +17,15 @@ import { selectAll } from './select-all.ts';
 
 type Json = Record<string, unknown>;
 
-/** What any client does with an answer: drop `__typename`, and take `entryId` for the id of an entry. */
+/** What any client does with an answer: drop `__typename`, take `entryId` for the id of an entry, and name all as the fold does. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;
   const { __typename: _, ...rest } = value as Json;
   const fields = Object.fromEntries(Object.entries(rest).map(([k, v]) => [k, plain(v)]));
   if (!('entryId' in fields)) return fields;
-  const { entryId, durability: __, ...entry } = fields;
-  return { ...entry, id: entryId };
+  const { entryId, durability: __, tokensBefore: before, tokensAfter: after, ...entry } = fields;
+  return { ...entry, id: entryId, ...(before !== undefined && { before, after }) };
 }
 
 function setup() {
@@ -94,7 +94,7 @@ describe('a workstream over the API', () => {
     const { fake, id, run } = setup();
     const workstream = fake.workstreams.get('w1')!;
     const page = fake.services.history.page.bind(fake.services.history);
-    const later: Entry = { ...sampleEntries[3]!, id: 'e16', revision: 16 };
+    const later: Entry = { ...sampleEntries[3]!, id: 'e17', revision: 17 };
     fake.services.history.page = (...args) => {
       workstream.entries = [...sampleEntries, later];
       return page(...args);
@@ -106,9 +106,9 @@ describe('a workstream over the API', () => {
       { id },
     );
     const w = result['workstream'] as Record<string, Json & { edges: { node: { revision: number } }[] }>;
-    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([14, 15]);
+    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([15, 16]);
     for (const connection of [w['newest']!, w['forward']!]) {
-      expect(connection.edges.at(-1)!.node.revision).toBe(15);
+      expect(connection.edges.at(-1)!.node.revision).toBe(16);
       expect(connection['pageInfo']).toEqual({ hasNextPage: false });
     }
     expect(w['newest']!['cursor']).toBe(w['feedCursor']);

@@ -3,6 +3,7 @@ import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import {
   closeWorkstream,
+  compactWorkstream,
   configureWorkstream,
   createWorkstream,
   deleteWorkstream,
@@ -66,6 +67,7 @@ function accepting() {
     workstreams: {
       create: answer({ workstreamId: 'w1' }),
       configure: answer({ configuration }),
+      compact: answer({ turnId: 't9' }),
       discardUnsaved: answer({ discarded: 2 }),
       close: answer({ lifecycle: 'CLOSED' as const }),
       open: answer({ lifecycle: 'OPEN' as const }),
@@ -86,6 +88,8 @@ function accepting() {
 
 const where = { key, workstreamId };
 const handed = { key, workstreamId: 'w1' };
+/** What a setting that is not named is handed on as. */
+const leave = { title: null, approvalMode: null, model: null, instructions: null, tokenBudget: null };
 
 describe('a mutation', () => {
   it.each([
@@ -156,14 +160,14 @@ describe('a mutation', () => {
       'configureWorkstream (D-64)',
       configureWorkstream,
       { ...where, approvalMode: 'TRUST_ALL' },
-      { ...handed, title: null, approvalMode: 'TRUST_ALL', model: null },
+      { ...handed, ...leave, approvalMode: 'TRUST_ALL' },
       { configuration },
     ],
     [
       'configureWorkstream: what is not named is left',
       configureWorkstream,
       where,
-      { ...handed, title: null, approvalMode: null, model: null },
+      { ...handed, ...leave },
       { configuration },
     ],
     [
@@ -172,8 +176,7 @@ describe('a mutation', () => {
       { ...where, model: { alias: 'fast' } },
       {
         ...handed,
-        title: null,
-        approvalMode: null,
+        ...leave,
         model: { alias: 'fast', temperature: null, effort: null },
       },
       { configuration },
@@ -184,8 +187,7 @@ describe('a mutation', () => {
       { ...where, model: { alias: 'fast', temperature: 0, effort: 'HIGH' } },
       {
         ...handed,
-        title: null,
-        approvalMode: null,
+        ...leave,
         model: { alias: 'fast', temperature: 0, effort: 'HIGH' },
       },
       { configuration },
@@ -194,9 +196,24 @@ describe('a mutation', () => {
       'configureWorkstream: with a title',
       configureWorkstream,
       { ...where, title: 'Fix it' },
-      { ...handed, title: 'Fix it', approvalMode: null, model: null },
+      { ...handed, ...leave, title: 'Fix it' },
       { configuration },
     ],
+    [
+      'configureWorkstream: with instructions and a budget (D-33)',
+      configureWorkstream,
+      { ...where, instructions: 'Be brief.', tokenBudget: 5_000 },
+      { ...handed, ...leave, instructions: 'Be brief.', tokenBudget: 5_000 },
+      { configuration },
+    ],
+    [
+      'configureWorkstream: with none of them any more (D-33)',
+      configureWorkstream,
+      { ...where, instructions: '', tokenBudget: 0 },
+      { ...handed, ...leave, instructions: '', tokenBudget: 0 },
+      { configuration },
+    ],
+    ['compactWorkstream (D-40)', compactWorkstream, where, handed, { turnId: 't9' }],
     ['closeWorkstream (D-23)', closeWorkstream, where, handed, { lifecycle: 'CLOSED' }],
     ['openWorkstream (D-23)', openWorkstream, where, handed, { lifecycle: 'OPEN' }],
     [
@@ -232,6 +249,25 @@ describe('a mutation', () => {
         effort: 'NONE',
         workspace: null,
         approvalMode: 'TRUST_WORKSPACE',
+        instructions: null,
+        tokenBudget: null,
+      },
+      { workstreamId },
+    ],
+    [
+      'createWorkstream: with instructions and a budget (D-33)',
+      createWorkstream,
+      { key, instructions: 'Be brief.', tokenBudget: 1_000 },
+      {
+        key,
+        title: null,
+        model: null,
+        temperature: null,
+        effort: null,
+        workspace: null,
+        approvalMode: null,
+        instructions: 'Be brief.',
+        tokenBudget: 1_000,
       },
       { workstreamId },
     ],
@@ -274,7 +310,15 @@ describe('a refusal (D-11)', () => {
       { ...refusal('MESSAGE_NOT_QUEUED'), queuedMessageIds: ['q2'] },
       'queuedMessageIds',
     ],
-    ['rewindWorkstream', 'MessageNotFound', refusal('MESSAGE_NOT_FOUND'), 'code'],
+    ['rewindWorkstream', 'MessageNotFound', { ...refusal('MESSAGE_NOT_FOUND'), watermark: 7 }, 'watermark'],
+    [
+      'rewindWorkstream',
+      'MessageNotFound',
+      { ...refusal('MESSAGE_NOT_FOUND'), watermark: null },
+      'watermark',
+    ],
+    ['compactWorkstream', 'NothingToCompact', refusal('NOTHING_TO_COMPACT'), 'code'],
+    ['compactWorkstream', 'Busy', { ...refusal('BUSY'), currentTurnId: 't1' }, 'currentTurnId'],
     ['discardUnsaved', 'NothingToDiscard', refusal('NOTHING_TO_DISCARD'), 'code'],
     [
       'closeWorkstream',
@@ -289,11 +333,19 @@ describe('a refusal (D-11)', () => {
     const answer = () => Promise.resolve(refused as never);
     const transport = createInProcess({
       messages: { editQueued: answer, rewind: answer },
-      workstreams: { discardUnsaved: answer, close: answer, open: answer, delete: answer, fork: answer },
+      workstreams: {
+        compact: answer,
+        discardUnsaved: answer,
+        close: answer,
+        open: answer,
+        delete: answer,
+        fork: answer,
+      },
     });
     const rest = {
       editQueuedMessage: { messageId: 'q1', text: 'x' },
       rewindWorkstream: { messageId: 'e1' },
+      compactWorkstream: {},
       discardUnsaved: {},
       closeWorkstream: {},
       openWorkstream: {},
@@ -304,7 +356,7 @@ describe('a refusal (D-11)', () => {
     expect(await resultOf(transport, verb, rest, name, fields)).toEqual({ __typename: name, ...facts });
   });
 
-  it.each(['closeWorkstream', 'openWorkstream', 'deleteWorkstream', 'forkWorkstream'])(
+  it.each(['compactWorkstream', 'closeWorkstream', 'openWorkstream', 'deleteWorkstream', 'forkWorkstream'])(
     'of %s: a text that is the id of nothing reaches no port',
     async (verb) => {
       const nowhere = { workstreamId: 'nothing' };

@@ -1,5 +1,13 @@
 /** One entry of each kind with every field filled, for tests that must not lose any. */
-import type { ApprovalCycle, Author, Entry, EntryBody, EntryKind, Turn } from '../src/projection/index.ts';
+import type {
+  ApprovalCycle,
+  Author,
+  ContextMark,
+  Entry,
+  EntryBody,
+  EntryKind,
+  Turn,
+} from '../src/projection/index.ts';
 
 const ann: Author = { id: 'a1', name: 'Ann' };
 const at = '2026-11-30T09:52:03.120Z';
@@ -7,7 +15,8 @@ const at = '2026-11-30T09:52:03.120Z';
 const sampleTurn: Turn = {
   id: 't1',
   kind: 'CHAT',
-  phase: 'RUNNING',
+  phase: 'COMPACTING',
+  compaction: { id: 'co1', trigger: 'END_OF_TURN', resume: true },
   generation: 2,
   principal: ann,
   outcome: null,
@@ -16,9 +25,17 @@ const sampleTurn: Turn = {
   settledAt: null,
 };
 
+const sampleMark: ContextMark = {
+  told: 40,
+  counted: { tokens: 60, told: 30, scale: 1.5 },
+  overhead: 20,
+  window: 100,
+};
+
 const sampleCycle: ApprovalCycle = {
   id: 'c1',
-  kind: 'TOOLS',
+  kind: 'BUDGET',
+  budget: { spent: 1_200, limit: 1_000, grant: 1_000 },
   turnId: 't1',
   status: 'OPEN',
   items: [
@@ -55,12 +72,14 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
       model: 'demo',
       temperature: 0.5,
       effort: 'LOW',
+      instructions: 'Be brief.',
+      tokenBudget: 1_000,
       workspace: '/tmp/w',
       approvalMode: 'TRUST_WORKSPACE',
       approvalModeBy: ann,
     },
   },
-  REWIND: { kind: 'REWIND', after: 1, reason: 'EDIT', by: ann },
+  REWIND: { kind: 'REWIND', after: 1, reason: 'EDIT', by: ann, context: sampleMark },
   USER: { kind: 'USER', text: 'hello 🌊', author: ann, source: 'STEER' },
   TURN: { kind: 'TURN', turn: sampleTurn },
   ASSISTANT: {
@@ -76,6 +95,7 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
     alias: 'fast',
     native: { alias: 'fast', model: 'demo', dialect: 'RESPONSES', parts: [{ type: 'reasoning' }] },
     usage: { inputTokens: 10, outputTokens: 4, cachedInputTokens: 6, reasoningTokens: 1 },
+    context: sampleMark,
     discarded: ['shell'],
   },
   APPROVAL: { kind: 'APPROVAL', cycle: sampleCycle },
@@ -107,6 +127,18 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
     content: 'Denied.',
   },
   CANCELLATION: { kind: 'CANCELLATION', text: 'half an ans', reasoning: '', reason: 'STOPPED' },
+  CHECKPOINT: {
+    kind: 'CHECKPOINT',
+    summary: 'It went well.',
+    watermark: 4,
+    request: { text: 'fix it', author: ann },
+    trigger: 'TOOLS',
+    before: 90,
+    after: 70,
+    model: 'demo-1',
+    alias: 'demo',
+    context: sampleMark,
+  },
   FORK: { kind: 'FORK', origin: { workstreamId: 'w0', title: 'Source', revision: 7 } },
 };
 
@@ -120,4 +152,5 @@ export const sampleEntries: readonly Entry[] = Object.values(bodies).map((body, 
   lane: body.kind === 'SYSTEM' ? 'w2' : null,
   turnId: i < 4 ? null : 't1',
   at,
+  tokens: 7,
 }));

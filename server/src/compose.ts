@@ -24,7 +24,8 @@ import { systemIds, systemSecrets as secrets } from './adapters/random/index.ts'
 import { makeFolder, openStorage } from './adapters/storage/index.ts';
 import { createLog } from './adapters/telemetry/index.ts';
 import { createTools } from './adapters/tools/index.ts';
-import { createWorkspaces } from './adapters/workspaces/index.ts';
+import { createWorkspaces, readAgents } from './adapters/workspaces/index.ts';
+import { createPrompt } from './app/actor/prompt.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { withFirstWord } from './app/feed/first-word.ts';
 import { createHub } from './app/feed/hub.ts';
@@ -158,6 +159,10 @@ async function assemble(
   });
   const kept = [config.dataDir, join(config.dataDir, 'postgres'), ownRoot];
   const tools = createTools({ processes, limits: { closedFolders: kept.map(realOrAsIs) } });
+  const prompt = createPrompt({
+    guidance: { ofWorkspace: readAgents, ofServer: model.instructions },
+    clock,
+  });
   const registry = createRegistry({
     clock,
     ids,
@@ -169,6 +174,7 @@ async function assemble(
     host,
     journal: storage.journal,
     ownership: storage.ownership,
+    usage: storage.usage,
     sessionId: session.id,
     random: Math.random,
     limits: { maxLoaded: config.maxLoaded, idleUnloadMs: config.idleUnloadMinutes * 60_000 },
@@ -198,6 +204,8 @@ async function assemble(
     removal: storage.removal,
     reserving,
     search: storage.search,
+    usage: storage.usage,
+    prompt,
     sessionId: session.id,
     isStopping: () => stopping,
     awake: lookout.awake,

@@ -56,7 +56,7 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
     'COMPACTION_ADVICE makes `advised` true; a TURN that is COMPACTING with a compaction of another id than the turn before it ' +
     'makes `advised` false and `tried` true and adds 1 to `failures`; a settled TURN makes both false and `failures` 0; ' +
     'CONFIGURATION with another model makes counted and window null, with another `tokenBudget` makes that the budgetLimit; ' +
-    'APPROVAL of a cycle with a `budget` whose item is APPROVED makes `budget.spent` + `budget.grant` the budgetLimit.',
+    'APPROVAL of a cycle with a `budget` whose item is APPROVED makes `budget.spent` + `budget.grant` the budgetLimit, if there is one and it is less.',
   fields: (t) => ({
     revision: t.field({
       type: 'Revision',

@@ -44,7 +44,7 @@ const Compaction = builder.objectRef<CompactionModel>('Compaction').implement({
   description: 'A summary that is being made.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the compaction; each try has another.' }),
-    trigger: t.field({ type: CompactionTrigger, description: 'Why.', resolve: (c) => c.trigger }),
+    trigger: t.field({ type: CompactionTrigger, description: 'Why it is made.', resolve: (c) => c.trigger }),
     resume: t.exposeBoolean('resume', {
       description: 'The model had stopped to make room, as it was advised: it is told to go on afterwards.',
     }),

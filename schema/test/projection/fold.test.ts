@@ -8,11 +8,16 @@ import {
   applyEntries,
   applyEntry,
   emptyProjection,
+  isCompacting,
   isConversation,
+  isEstimated,
+  isNearlyFull,
   isStopping,
   isSuperseded,
   openItems,
   stateOf,
+  usedOf,
+  type ContextMark,
   type Entry,
   type EntryBody,
   type EntryKind,
@@ -24,15 +29,20 @@ import {
   answered,
   asked,
   began,
+  budgeted,
+  compacting,
+  configured,
   ended,
   entryAt,
   journalOf,
   liveTurn,
+  markOf,
   open,
   rewound,
   said,
   settled,
   started,
+  summarised,
 } from './journals.ts';
 
 const fold = (...bodies: readonly EntryBody[]): Projection =>
@@ -71,6 +81,12 @@ describe('the fold', () => {
         );
       }),
     );
+  });
+
+  it('follows from entries of earlier builds, which say nothing of the context, as it did (I6)', () => {
+    const before = fold(open, configured({}), began, said('a'), rewound(3));
+    expect(before.context).toEqual(emptyProjection.context);
+    expect([before.checkpoint, before.budgetLimit]).toEqual([null, null]);
   });
 
   it('of an unknown kind advances the revision and changes nothing else (I6)', () => {
@@ -225,3 +241,118 @@ describe('the state of a workstream is the first that fits (D-6, I29)', () => {
 });
 
 const cycleOf = () => fold(open, began, said('a', 'b'), asked('OPEN', 'a', 'b')).cycles[0]!;
+
+describe('what the fold says of the context', () => {
+  const counted = { tokens: 300, told: 60, scale: 2 };
+  const answer = (context: ContextMark): EntryBody => ({ ...said(), context }) as EntryBody;
+  const weighed = (...pairs: readonly (readonly [EntryBody, number])[]): Projection =>
+    applyEntries(
+      emptyProjection,
+      pairs.map(([body, tokens], i) => entryAt(i + 1, body, { tokens })),
+    );
+  const hello: EntryBody = { kind: 'USER', text: 'hello', author: ann, source: 'MESSAGE' };
+
+  it('adds up what is told, and takes the whole account of an answer (D-39)', () => {
+    expect(weighed([hello, 7], [hello, 8]).context).toMatchObject({ told: 15, counted: null });
+    const after = weighed([hello, 7], [answer(markOf(60, { counted })), 50], [hello, 4]);
+    expect(after.context).toMatchObject({ told: 64, counted, overhead: 10, window: 1_000 });
+    expect([usedOf(after.context), isEstimated(after.context)]).toEqual([308, true]);
+  });
+
+  it('begins anew with a summary, which stands whatever is taken back above its watermark (D-40, D-59)', () => {
+    const told = weighed([hello, 90], [answer(markOf(95, { counted })), 5], [hello, 6]);
+    const summary = applyEntry(told, entryAt(4, summarised(2, markOf(26)), { tokens: 20 }));
+    expect(summary.context).toMatchObject({ told: 26, counted: null });
+    expect(summary.checkpoint).toEqual({ id: 'e4', revision: 4, watermark: 2 });
+    const back = applyEntry(
+      summary,
+      entryAt(5, { kind: 'REWIND', after: 2, reason: 'REWIND', by: ann, context: markOf(20) }),
+    );
+    expect(isSuperseded(back, 4)).toBe(true);
+    expect([back.checkpoint, back.context.told]).toEqual([summary.checkpoint, 20]);
+  });
+
+  it('believes no count of one model for another (D-39)', () => {
+    const chosen = weighed(
+      [configured({}), 0],
+      [answer(markOf(60, { counted })), 60],
+      [configured({ model: 'other' }), 0],
+    );
+    expect(chosen.context).toMatchObject({ told: 60, counted: null, window: null });
+    const named = applyEntry(
+      weighed([configured({}), 0], [answer(markOf(60, { counted })), 60]),
+      entryAt(3, configured({ instructions: 'Be brief.' })),
+    );
+    expect(named.context).toMatchObject({ counted, window: 1_000 });
+  });
+
+  it('counts the compactions of a turn once each, and those that came to nothing until one does not (D-40)', () => {
+    const advice: EntryBody = { kind: 'SYSTEM', text: 'wind down', source: 'COMPACTION_ADVICE' };
+    const tried = fold(open, began, advice, compacting('co1'), compacting('co1'));
+    expect(fold(open, began, advice).context.advised).toBe(true);
+    expect(tried.context).toMatchObject({ advised: false, tried: true, failures: 1 });
+    const again = fold(open, began, compacting('co1'), began, said(), compacting('co2'));
+    expect(again.context.failures).toBe(2);
+    expect(fold(open, began, compacting('co1'), began, said()).context).toMatchObject({
+      tried: false,
+      failures: 1,
+    });
+    const made = fold(open, began, compacting('co1'), summarised(1, markOf(9)));
+    expect(made.context).toMatchObject({ tried: true, failures: 0 });
+    const over = fold(open, began, advice, compacting('co1'), {
+      kind: 'TURN',
+      turn: settled('COMPLETED'),
+    });
+    expect(over.context).toMatchObject({ advised: false, tried: false, failures: 0 });
+  });
+
+  it('says that it is being summarised: RUNNING within a batch, THINKING otherwise (I29)', () => {
+    const thinking = fold(open, began, compacting('co1'));
+    expect([stateOf(thinking), activityOf(thinking), isCompacting(thinking)]).toEqual([
+      'THINKING',
+      'COMPACTING',
+      true,
+    ]);
+    const running = fold(open, began, said('a'), compacting('co1'));
+    expect([stateOf(running), activityOf(running)]).toEqual(['RUNNING', 'COMPACTING']);
+  });
+
+  it.each([
+    [0, 800, false],
+    [0, 801, true],
+    [1, 800, true],
+  ])('warns above 80 %% of the window: overhead %i, told %i', (overhead, told, warned) => {
+    expect(isNearlyFull(markOf(told, { overhead }))).toBe(warned);
+    expect(isNearlyFull(markOf(told, { overhead, window: null }))).toBe(false);
+  });
+});
+
+describe('what the fold says of the budget (D-33)', () => {
+  const asking = { spent: 1_200, limit: 1_000, grant: 1_000 };
+  const limited = (...bodies: readonly EntryBody[]): number | null =>
+    fold(open, configured({ tokenBudget: 1_000 }), began, ...bodies).budgetLimit;
+
+  it('is where it was set, further by what was granted, and where it was when it was denied', () => {
+    expect(limited()).toBe(1_000);
+    expect(limited(budgeted(asking, null))).toBe(1_000);
+    expect(limited(budgeted(asking, 'APPROVED'))).toBe(2_200);
+    expect(limited(budgeted(asking, 'DENIED'))).toBe(1_000);
+  });
+
+  it('stays granted when something else is set, and is as set when the budget is', () => {
+    const granted = budgeted(asking, 'APPROVED');
+    expect(limited(granted, configured({ tokenBudget: 1_000, model: 'other' }))).toBe(2_200);
+    expect(limited(granted, configured({ tokenBudget: 5_000 }))).toBe(5_000);
+    expect(limited(granted, configured({}))).toBeNull();
+  });
+
+  it('is not made less by a grant for which it was raised or taken away meanwhile', () => {
+    expect(limited(configured({ tokenBudget: 9_000 }), budgeted(asking, 'APPROVED'))).toBe(9_000);
+    expect(limited(configured({}), budgeted(asking, 'APPROVED'))).toBeNull();
+  });
+
+  it('asks for attention', () => {
+    const asked = fold(open, began, budgeted(asking, null));
+    expect([stateOf(asked), activityOf(asked)]).toEqual(['ATTENTION', 'BUDGET']);
+  });
+});

@@ -3,7 +3,7 @@
  * vocabulary, placed at the next revision) but not sensible: the fold must be total all the same (I6).
  */
 import fc from 'fast-check';
-import type { ApprovalCycle, Entry, EntryBody, Turn } from '../../src/projection/index.ts';
+import type { ApprovalCycle, ContextMark, Entry, EntryBody, Turn } from '../../src/projection/index.ts';
 
 export const ann = { id: 'ann', name: 'Ann' };
 
@@ -67,6 +67,30 @@ export const ended = (callId: string): EntryBody => ({
   result: ok,
 });
 export const rewound = (after: number): EntryBody => ({ kind: 'REWIND', after, reason: 'REWIND', by: ann });
+export const markOf = (told: number, over: Partial<ContextMark> = {}): ContextMark => ({
+  told,
+  counted: null,
+  overhead: 10,
+  window: 1_000,
+  ...over,
+});
+export const summarised = (watermark: number, context: ContextMark): EntryBody => ({
+  kind: 'CHECKPOINT',
+  summary: 'So far.',
+  watermark,
+  request: null,
+  trigger: 'OVERFLOW',
+  before: 900,
+  after: 70,
+  model: 'test-1',
+  alias: 'test',
+  context,
+});
+/** Begins to summarise, in a live turn. */
+export const compacting = (id: string): EntryBody => ({
+  kind: 'TURN',
+  turn: { ...liveTurn, phase: 'COMPACTING', compaction: { id, trigger: 'OVERFLOW', resume: false } },
+});
 export const answered = (callId: string): EntryBody => ({ kind: 'TOOL', callId, name: 'tool', ...ok });
 
 const cycle = (status: ApprovalCycle['status'], ...callIds: readonly string[]): ApprovalCycle => ({
@@ -91,6 +115,61 @@ export const asked = (status: ApprovalCycle['status'], ...callIds: readonly stri
   cycle: cycle(status, ...callIds),
 });
 
+/** A question about the budget, and what was decided. */
+export const budgeted = (
+  budget: { readonly spent: number; readonly limit: number; readonly grant: number },
+  verdict: 'APPROVED' | 'DENIED' | null,
+): EntryBody => ({
+  kind: 'APPROVAL',
+  cycle: {
+    ...cycle(verdict === null ? 'OPEN' : 'SETTLED', 'budget'),
+    id: 'b1',
+    kind: 'BUDGET',
+    budget,
+    items: cycle('OPEN', 'budget').items.map((item) => ({
+      ...item,
+      decision: verdict && { verdict, source: 'PERSON', by: ann, feedback: null, at: 't' },
+    })),
+  },
+});
+
+export const configured = (over: {
+  readonly model?: string;
+  readonly instructions?: string;
+  readonly tokenBudget?: number;
+}): EntryBody => ({
+  kind: 'CONFIGURATION',
+  configuration: {
+    title: 'T',
+    titleSource: 'GENERATED',
+    model: 'm',
+    workspace: '/w',
+    approvalMode: 'TRUST_ALL',
+    approvalModeBy: ann,
+    ...over,
+  },
+});
+
+const plain = { noNullPrototype: true };
+const anyMark: fc.Arbitrary<ContextMark> = fc.record(
+  {
+    told: fc.nat(2_000),
+    counted: fc.option(
+      fc.record(
+        {
+          tokens: fc.nat(2_000),
+          told: fc.nat(2_000),
+          scale: fc.double({ min: 0.5, max: 4, noNaN: true }),
+        },
+        plain,
+      ),
+    ),
+    overhead: fc.nat(500),
+    window: fc.option(fc.integer({ min: 1, max: 4_000 })),
+  },
+  plain,
+);
+
 const callId = fc.constantFrom('a', 'b', 'c');
 
 /** Any entry of the vocabulary. */
@@ -99,19 +178,18 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
     open,
     { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: null },
     { kind: 'FORK', origin: { workstreamId: 'w0', title: 'Source', revision: 7 } },
-    {
-      kind: 'CONFIGURATION',
-      configuration: {
-        title: 'T',
-        titleSource: 'GENERATED',
-        model: 'm',
-        workspace: '/w',
-        approvalMode: 'TRUST_ALL',
-        approvalModeBy: ann,
-      },
-    },
+    configured({}),
     { kind: 'USER', text: 'hello', author: ann, source: 'MESSAGE' },
     { kind: 'SYSTEM', text: 'note', source: 'test' },
+    { kind: 'SYSTEM', text: 'wind down', source: 'COMPACTION_ADVICE' },
+    configured({ model: 'other', instructions: 'Be brief.' }),
+    configured({ tokenBudget: 1_000 }),
+    configured({ tokenBudget: 2_000 }),
+    compacting('co1'),
+    compacting('co2'),
+    budgeted({ spent: 1_200, limit: 1_000, grant: 1_000 }, null),
+    budgeted({ spent: 1_200, limit: 1_000, grant: 1_000 }, 'APPROVED'),
+    budgeted({ spent: 1_200, limit: 1_000, grant: 1_000 }, 'DENIED'),
     { kind: 'CANCELLATION', text: 'part', reasoning: '', reason: 'STOPPED' },
     { kind: 'RECOVERY', reason: 'MODEL', message: 'again' },
   ),
@@ -126,9 +204,22 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
     )
     .map((turn): EntryBody => ({ kind: 'TURN', turn })),
   fc
-    .tuple(fc.nat(40), fc.constantFrom('REWIND' as const, 'RETRY' as const, 'EDIT' as const))
-    .map(([after, reason]): EntryBody => ({ kind: 'REWIND', after, reason, by: ann })),
-  fc.uniqueArray(callId).map((ids) => said(...ids)),
+    .tuple(
+      fc.nat(40),
+      fc.constantFrom('REWIND' as const, 'RETRY' as const, 'EDIT' as const),
+      fc.option(anyMark),
+    )
+    .map(([after, reason, context]): EntryBody => ({
+      kind: 'REWIND',
+      after,
+      reason,
+      by: ann,
+      ...(context && { context }),
+    })),
+  fc.tuple(fc.nat(40), anyMark).map(([watermark, context]) => summarised(watermark, context)),
+  fc
+    .tuple(fc.uniqueArray(callId), fc.option(anyMark))
+    .map(([ids, context]): EntryBody => ({ ...said(...ids), ...(context && { context }) })),
   callId.map(started),
   callId.map(ended),
   callId.map(answered),
@@ -148,8 +239,8 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
 
 /** A random journal: revisions 1..n. */
 export const anyJournal: fc.Arbitrary<readonly Entry[]> = fc
-  .array(anyBody, { maxLength: 40, size: 'max' })
-  .map((bodies) => journalOf(...bodies))
+  .array(fc.tuple(anyBody, fc.option(fc.integer({ min: 1, max: 500 }))), { maxLength: 40, size: 'max' })
+  .map((bodies) => bodies.map(([body, tokens], i) => entryAt(i + 1, body, tokens === null ? {} : { tokens })))
   // A rewind goes back, never forward.
   .map((journal) =>
     journal.map((e) => (e.kind === 'REWIND' ? { ...e, after: Math.min(e.after, e.revision - 1) } : e)),

@@ -2,7 +2,7 @@ import type { SendMessage, SendMessageOutcome } from 'schema/services';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isRetryable, type CoreRefusal } from '../../src/core/refusals.ts';
 import { refusalView } from '../../src/app/views/refusals.ts';
-import { ada, bob, createWorld, newKey, until, type World } from './support/world.ts';
+import { ada, bob, createWorld, newKey, unchanged, until, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -204,7 +204,7 @@ describe('Going back', () => {
 
 describe('A workstream', () => {
   const configure = (approvalMode: 'ASK' | 'TRUST_ALL' | null, by = ada) =>
-    world.services.workstreams.configure(by, { ...command(), title: null, approvalMode, model: null });
+    world.services.workstreams.configure(by, { ...command(), ...unchanged, approvalMode });
 
   it('is set to a mode, whose word it then is; null leaves it (D-64)', async () => {
     const trusting = { approvalMode: 'TRUST_ALL', approvalModeBy: { id: 'bob', name: 'Bob' } };
@@ -223,8 +223,7 @@ describe('A workstream', () => {
     const choose = (alias: string) =>
       world.services.workstreams.configure(ada, {
         ...command(),
-        title: null,
-        approvalMode: null,
+        ...unchanged,
         model: { alias, temperature: null, effort: null },
       });
     expect(await choose('other')).toMatchObject({ configuration: { model: 'other' } });
@@ -271,7 +270,8 @@ describe('A refusal', () => {
     STALE_TURN: { currentTurnId: null },
     NOT_YOURS: { author: bob },
     MESSAGE_NOT_QUEUED: { queuedMessageIds: [] },
-    MESSAGE_NOT_FOUND: {},
+    MESSAGE_NOT_FOUND: { watermark: null },
+    NOTHING_TO_COMPACT: {},
     APPROVAL_GONE: { currentCycleIds: [] },
     ALREADY_DECIDED: {
       decision: { verdict: 'DENIED', source: 'PERSON', by: bob, feedback: null, at: '' },

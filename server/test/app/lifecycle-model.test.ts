@@ -16,7 +16,7 @@ import type { Workspaces } from '../../src/ports/workspaces.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import type { FakeCall } from '../support/fake-model.ts';
 import { createMemoryStorage, type MemoryStorage } from '../support/memory-storage.ts';
-import { ada, bob, createWorld, type World } from './support/world.ts';
+import { ada, bob, createWorld, plain, unchanged, type World } from './support/world.ts';
 
 const runs = Number(process.env['LIFECYCLE_RUNS'] ?? 300);
 const seed = Number(process.env['LIFECYCLE_SEED'] ?? Date.now() % 2 ** 31);
@@ -269,13 +269,10 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
     case 'create': {
       const key = `create-${life.ops.length}`;
       const input = {
+        ...plain,
         key,
         title: move.named ? key : null,
-        model: null,
-        temperature: null,
-        effort: null,
         workspace: move.slow ? 'slow' : null,
-        approvalMode: null,
       };
       const begin = (): void => {
         const caller = life.caller();
@@ -348,9 +345,8 @@ async function make(life: Life, known: Known, move: Move): Promise<void> {
         services.workstreams.configure(ada, {
           key,
           workstreamId: id,
+          ...unchanged,
           title: key,
-          approvalMode: null,
-          model: null,
         }),
       );
     case 'fork': {

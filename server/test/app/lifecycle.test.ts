@@ -15,6 +15,7 @@ import {
   newKey,
   plain,
   settled,
+  unchanged,
   until,
   waits,
   type World,
@@ -375,9 +376,8 @@ describe('A fork', () => {
     await world.services.workstreams.configure(ada, {
       key: newKey(),
       workstreamId: id,
+      ...unchanged,
       title,
-      approvalMode: null,
-      model: null,
     });
     await settled();
     expect((await forked(await fork()))[1]).toMatchObject({
@@ -520,9 +520,8 @@ describe('A name', () => {
     world.services.workstreams.configure(ada, {
       key: newKey(),
       workstreamId: id,
+      ...unchanged,
       title,
-      approvalMode: null,
-      model: null,
     });
 
   it('is asked for after the first exchange, without tools, and never overtakes a person’s', async () => {

@@ -9,6 +9,7 @@ import {
   newKey,
   plain,
   settled,
+  unchanged,
   until,
   waits,
   type World,
@@ -48,9 +49,8 @@ const rename = (id: string, title: string, world = there) =>
   world.services.workstreams.configure(ada, {
     key: newKey(),
     workstreamId: id,
+    ...unchanged,
     title,
-    approvalMode: null,
-    model: null,
   });
 
 /** A turn from its message to its end. */

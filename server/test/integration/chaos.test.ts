@@ -279,6 +279,8 @@ async function oneConversation(n: number): Promise<string> {
       effort: null,
       workspace: null,
       approvalMode: null,
+      instructions: null,
+      tokenBudget: null,
     },
     new AbortController().signal,
   );

@@ -114,6 +114,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       host: process.host,
       journal,
       ownership,
+      usage: storage.usage,
       sessionId: session.id,
       random: deps.random,
     });
@@ -141,6 +142,8 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       removal,
       reserving: new Set(),
       search: storage.search,
+      usage: storage.usage,
+      prompt: () => Promise.resolve(''),
       sessionId: session.id,
       isStopping: () => stopping,
       awake: () => Promise.resolve(),

@@ -159,6 +159,8 @@ export function createPeople(deps: {
           workstreamId,
           title: null,
           model: null,
+          instructions: null,
+          tokenBudget: null,
           ...fields(input),
         });
       case 'resumeQueue':
@@ -176,6 +178,8 @@ export function createPeople(deps: {
             effort: null,
             workspace: null,
             approvalMode: null,
+            instructions: null,
+            tokenBudget: null,
           },
           waits,
         );

@@ -10,7 +10,15 @@ import {
   stateOf,
   type Entry,
 } from 'schema/projection';
-import type { FeedEvent, TokenModel, Viewer, WorkstreamModel, WorkstreamSummaryModel } from 'schema/model';
+import type {
+  FeedEvent,
+  ModelCallModel,
+  TokenModel,
+  UsageTotalModel,
+  Viewer,
+  WorkstreamModel,
+  WorkstreamSummaryModel,
+} from 'schema/model';
 import type { Access, Services } from 'schema/services';
 import type { WorkstreamNotFound } from 'schema/outcome';
 import { modelInfo } from './fake-model.ts';
@@ -29,6 +37,29 @@ const notFound: WorkstreamNotFound = {
   message: 'There is no workstream with this id.',
   retryable: false,
 };
+
+const total: UsageTotalModel = {
+  calls: 3,
+  inputTokens: 3_000_000_000,
+  cachedInputTokens: 100,
+  outputTokens: 40,
+  reasoningTokens: 4,
+  cost: 0.25,
+  estimatedCalls: 1,
+};
+
+const modelCall = (id: string): ModelCallModel => ({
+  id,
+  purpose: 'TURN',
+  turnId: 't1',
+  alias: 'demo',
+  model: 'demo-1',
+  usage: { inputTokens: 10, outputTokens: 4, cachedInputTokens: 6 },
+  estimated: false,
+  outcome: 'ANSWERED',
+  cost: null,
+  at,
+});
 
 const accepted = { type: 'Accepted', durability: 'DURABLE' } as const;
 
@@ -125,6 +156,7 @@ export function createFakeServices() {
       epoch: 3,
       durableThrough: w.durableThrough,
       state: stateOf(projection),
+      context: projection.context,
       overlay: {
         ...emptyOverlay,
         message: { id: 'm1', turnId: 't1', text: 'so far', reasoning: '' },
@@ -211,6 +243,14 @@ export function createFakeServices() {
           },
         });
       },
+      compact: (by, input) => {
+        record('compact', by, input);
+        return Promise.resolve(
+          workstreams.has(input.workstreamId) ? { ...accepted, turnId: 't9' } : notFound,
+        );
+      },
+      systemPrompt: ({ workspace, instructions }) =>
+        read(`You work in ${workspace}. ${instructions ?? 'Nothing else.'}`),
       discardUnsaved: (by, input) => {
         record('discardUnsaved', by, input);
         return Promise.resolve(
@@ -337,6 +377,7 @@ export function createFakeServices() {
           code: 'MESSAGE_NOT_FOUND',
           message: 'There is no such message.',
           retryable: false,
+          watermark: 7,
         });
       },
       resumeQueue: () => Promise.resolve(storageUnavailable),
@@ -389,6 +430,25 @@ export function createFakeServices() {
           message: 'There is no token with this id.',
           retryable: false,
         }),
+    },
+    usage: {
+      ofWorkstream: (workstreamId) => read(workstreams.has(workstreamId) ? total : { ...total, calls: 0 }),
+      ofTurn: (_workstreamId, turnId) => read({ ...total, calls: turnId === 't1' ? 2 : 0 }),
+      groups: (asked) => {
+        calls.push({ verb: 'usage', by: viewer('none'), input: asked });
+        const group = { ...total, day: null, workstreamId: null, title: null, alias: null };
+        return read(
+          [
+            { ...group, day: '2026-11-30', workstreamId: 'w1', title: 'Fix it', alias: 'demo' },
+            { ...group, workstreamId: 'gone', cost: null },
+          ].slice(0, asked.first),
+        );
+      },
+      calls: (_workstreamId, { first, after }) => {
+        const all = ['m3', 'm2', 'm1'].map(modelCall);
+        const from = after === null ? 0 : all.findIndex((call) => call.id === after) + 1;
+        return read({ items: all.slice(from, from + first), hasNext: from + first < all.length });
+      },
     },
     models: {
       list: () => [{ ...modelInfo, alias: 'demo', description: 'built in', demo: true, isDefault: true }],

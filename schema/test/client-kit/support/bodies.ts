@@ -1,5 +1,11 @@
 /** Owns: an entry body of every kind, for tests of what carries and folds them. */
-import type { ApprovalCycle, EntryBody, EntryKind, Turn } from '../../../src/projection/index.ts';
+import type {
+  ApprovalCycle,
+  ContextMark,
+  EntryBody,
+  EntryKind,
+  Turn,
+} from '../../../src/projection/index.ts';
 
 const author = { id: 'token-1', name: 'test' };
 const at = '2026-11-30T09:52:03.120Z';
@@ -47,12 +53,38 @@ const cycle: ApprovalCycle = {
   closedAt: null,
 };
 
+const mark: ContextMark = {
+  told: 40,
+  counted: { tokens: 3_000_000_000, told: 40, scale: 1.25 },
+  overhead: 100,
+  window: 8_192,
+};
+
+const budgetCycle: ApprovalCycle = {
+  ...cycle,
+  id: 'cy2',
+  kind: 'BUDGET',
+  budget: { spent: 3_000_000_001, limit: 3_000_000_000, grant: 5_000 },
+  items: [
+    {
+      callId: 'c3',
+      name: 'budget',
+      arguments: '',
+      argumentsHash: 'c'.repeat(64),
+      preview: { kind: 'TEXT', title: 'Spend more tokens?', body: 'More.' },
+      basis: null,
+      decision: { verdict: 'APPROVED', source: 'PERSON', by: author, feedback: null, at },
+    },
+  ],
+};
+
 /** Total: a new kind does not compile until it stands here. */
 const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { readonly kind: K }>[] } = {
   USER: [
     { kind: 'USER', text: 'hello', author, source: 'MESSAGE' },
     { kind: 'USER', text: 'because', author, source: 'FEEDBACK' },
     { kind: 'USER', text: 'not so', author, source: 'STEER' },
+    { kind: 'USER', text: 'go on', author, source: 'COMPACTION_RESUME' },
   ],
   ASSISTANT: [
     {
@@ -63,6 +95,7 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
       finish: 'TOOL_CALLS',
       model: 'demo',
       usage: { inputTokens: 3, outputTokens: 4 },
+      context: mark,
       discarded: ['shell'],
     },
     {
@@ -80,7 +113,10 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
     { kind: 'TOOL', callId: 'c1', name: 'shell', outcome: 'OK', effect: 'COMMITTED', content: 'out' },
     { kind: 'TOOL', callId: 'c2', name: 'write_file', outcome: 'DENIED', effect: 'NONE', content: '' },
   ],
-  SYSTEM: [{ kind: 'SYSTEM', text: 'A note.', source: 'WATCH' }],
+  SYSTEM: [
+    { kind: 'SYSTEM', text: 'A note.', source: 'WATCH' },
+    { kind: 'SYSTEM', text: 'Wind down.', source: 'COMPACTION_ADVICE' },
+  ],
   CANCELLATION: [
     { kind: 'CANCELLATION', text: 'half a', reasoning: '', reason: 'STOPPED' },
     { kind: 'CANCELLATION', text: '', reasoning: 'half', reason: 'FAILED' },
@@ -103,9 +139,31 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
         approvalModeBy: { id: 'token-2', name: 'other' },
       },
     },
+    {
+      kind: 'CONFIGURATION',
+      configuration: {
+        title: 'T',
+        titleSource: 'GENERATED',
+        model: 'other',
+        instructions: 'Be brief.',
+        tokenBudget: 5_000,
+        workspace: '/w',
+        approvalMode: 'ASK',
+        approvalModeBy: author,
+      },
+    },
   ],
   TURN: [
     { kind: 'TURN', turn },
+    {
+      kind: 'TURN',
+      turn: {
+        ...turn,
+        kind: 'COMPACT',
+        phase: 'COMPACTING',
+        compaction: { id: 'co1', trigger: 'MANUAL', resume: false },
+      },
+    },
     {
       kind: 'TURN',
       turn: {
@@ -125,7 +183,10 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
       result: { outcome: 'ERROR', effect: 'UNKNOWN', content: 'lost' },
     },
   ],
-  APPROVAL: [{ kind: 'APPROVAL', cycle }],
+  APPROVAL: [
+    { kind: 'APPROVAL', cycle },
+    { kind: 'APPROVAL', cycle: budgetCycle },
+  ],
   QUEUE: [
     {
       kind: 'QUEUE',
@@ -140,8 +201,34 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
   ],
   REWIND: [
     { kind: 'REWIND', after: 3, reason: 'REWIND', by: author },
-    { kind: 'REWIND', after: 0, reason: 'RETRY', by: author },
+    { kind: 'REWIND', after: 0, reason: 'RETRY', by: author, context: { ...mark, counted: null } },
     { kind: 'REWIND', after: 5, reason: 'EDIT', by: author },
+  ],
+  CHECKPOINT: [
+    {
+      kind: 'CHECKPOINT',
+      summary: 'It went well.',
+      watermark: 4,
+      request: { text: 'fix it', author },
+      trigger: 'TOOLS',
+      before: 9_000,
+      after: 700,
+      model: 'demo-1',
+      alias: 'demo',
+      context: { told: 600, counted: null, overhead: 100, window: 8_192 },
+    },
+    {
+      kind: 'CHECKPOINT',
+      summary: 'So far.',
+      watermark: 2,
+      request: null,
+      trigger: 'MANUAL',
+      before: 900,
+      after: 70,
+      model: 'demo-1',
+      alias: 'demo',
+      context: { told: 60, counted: null, overhead: 10, window: null },
+    },
   ],
   RECOVERY: [{ kind: 'RECOVERY', reason: 'RESTARTED', message: 'The server was restarted.' }],
 };

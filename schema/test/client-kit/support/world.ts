@@ -185,6 +185,7 @@ export function createWorld(bodies: () => EntryBody) {
         epoch,
         durableThrough,
         state: stateOf(projection),
+        context: projection.context,
         overlay,
         persistence: { status: 'HEALTHY' },
         cursor: cursorAt(head()),

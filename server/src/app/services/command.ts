@@ -109,7 +109,7 @@ export async function commandActor(
   if (place.type === 'recorded') return place.outcome;
   if (actor.persistence().status === 'CONFLICT' && command.type !== 'stop')
     return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
-  if (goesBack[command.type] && !(await readWhatWasSaid(deps, actor)))
+  if (needsAll[command.type] && !(await readWhatWasSaid(deps, actor)))
     return { type: 'refused', refusal: unavailable };
   return askActor(deps, actor, by, place.key, command);
 }
@@ -144,10 +144,11 @@ async function askActor(
 }
 
 /** Those that are judged by the whole conversation. */
-const goesBack: Partial<Readonly<Record<Command['type'], true>>> = {
+const needsAll: Partial<Readonly<Record<Command['type'], true>>> = {
   rewind: true,
   resend: true,
   retry: true,
+  compact: true,
 };
 
 /** False when the database does not answer in time. */

@@ -6,6 +6,8 @@ import type { Viewer } from 'schema/model';
 import type { InvalidInput } from 'schema/outcome';
 import { isBlank } from 'schema/projection';
 import type {
+  CompactWorkstream,
+  CompactWorkstreamOutcome,
   ConfigureWorkstream,
   ConfigureWorkstreamOutcome,
   DecideApproval,
@@ -32,6 +34,7 @@ import { maxTitle } from '../../core/workstream/title.ts';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Model } from '../../ports/model.ts';
 import { invalid, refusalView } from '../views/refusals.ts';
+import { chooseBounds } from './bounds.ts';
 import { outcomeView, runCommand, type CommandDeps } from './command.ts';
 import { chooseModel } from './model-choice.ts';
 
@@ -103,10 +106,23 @@ export const configureWorkstream = (
   const problem = title === null ? null : titleProblem(title);
   const chosen = model === null ? null : chooseModel(deps.model, model);
   if (chosen && chosen.type !== 'chosen') return Promise.resolve(chosen);
-  return problem !== null
-    ? Promise.resolve(invalid('title', problem))
-    : answer(deps, by, input, { type: 'configure', title, approvalMode, model: chosen?.choice ?? null });
+  if (problem !== null) return Promise.resolve(invalid('title', problem));
+  const bounds = chooseBounds(input);
+  if (bounds.type !== 'chosen') return Promise.resolve(bounds);
+  return answer(deps, by, input, {
+    type: 'configure',
+    title,
+    approvalMode,
+    model: chosen?.choice ?? null,
+    ...bounds.bounds,
+  });
 };
+
+export const compactWorkstream = (
+  deps: CommandDeps,
+  by: Viewer,
+  input: CompactWorkstream,
+): Promise<CompactWorkstreamOutcome> => answer(deps, by, input, { type: 'compact' });
 
 /** A title that may be left out: null when there is nothing in it that can be seen. */
 export const givenTitle = (title: string | null): string | null =>

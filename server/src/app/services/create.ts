@@ -6,6 +6,7 @@ import type { Model } from '../../ports/model.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
 import { invalid } from '../views/refusals.ts';
 import type { BringIntoBeing } from './birth.ts';
+import { chooseBounds, withoutNone } from './bounds.ts';
 import { authorOf } from './command.ts';
 import { givenTitle, titleProblem } from './commands.ts';
 import { chooseModel } from './model-choice.ts';
@@ -26,9 +27,11 @@ export async function createWorkstream(
   const { temperature, effort } = input;
   const model = chooseModel(deps.model, { alias: input.model, temperature, effort });
   const problem = title === null ? null : titleProblem(title);
+  const bounds = chooseBounds(input);
   return deps.bringIntoBeing<never>({ by, name: 'create', input, caller }, async (id) => {
     if (problem !== null) return invalid('title', problem);
     if (model.type !== 'chosen') return model;
+    if (bounds.type !== 'chosen') return bounds;
     const workspace = await deps.workspaces.choose(id, input.workspace);
     if (workspace.type === 'refused') return invalid('workspace', workspace.problem);
     return {
@@ -45,6 +48,7 @@ export async function createWorkstream(
               workspace: workspace.path,
               approvalMode: input.approvalMode ?? 'ASK',
               approvalModeBy: authorOf(by),
+              ...withoutNone(bounds.bounds),
             },
             model.choice,
           ),

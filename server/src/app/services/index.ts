@@ -6,12 +6,14 @@ import type { Services } from 'schema/services';
 import { rule } from '../../core/approvals/policy.ts';
 import type { Search } from '../../ports/search.ts';
 import type { Tools } from '../../ports/tools.ts';
+import type { Prompt } from '../actor/prompt.ts';
 import { follow, type FeedDeps } from '../feed/follow.ts';
 import { createTurnstile } from '../feed/turnstile.ts';
 import { current, states } from '../feed/states.ts';
 import { tokens as tokenChunks } from '../feed/tokens.ts';
 import { loadedModel, storedModel } from '../views/workstream.ts';
 import {
+  compactWorkstream,
   configureWorkstream,
   decideApproval,
   editQueuedMessage,
@@ -31,12 +33,19 @@ import { createLifecycle, type LifecycleDeps } from './lifecycle.ts';
 import { historyPage } from './history.ts';
 import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
+import { createUsage, type UsageDeps } from './usage.ts';
 
 export interface ServicesDeps
-  extends Omit<FeedDeps, 'turnstile' | 'hub'>, Omit<ForkDeps, 'bringIntoBeing'>, BirthDeps, LifecycleDeps {
+  extends
+    Omit<FeedDeps, 'turnstile' | 'hub'>,
+    Omit<ForkDeps, 'bringIntoBeing'>,
+    BirthDeps,
+    LifecycleDeps,
+    UsageDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;
+  readonly prompt: Prompt;
   serverInfo(): Promise<ServerModel>;
   /** Resolves once what other servers change from now on is told here. */
   readonly awake: () => Promise<void>;
@@ -46,6 +55,8 @@ export function createServices(deps: ServicesDeps): Services {
   const { registry, catalog, tokens } = deps;
   const lifecycle = createLifecycle(deps);
   const births = { ...deps, bringIntoBeing: createBirths(deps) };
+  const windowOf = (alias: string): number | null =>
+    deps.model.list().find((model) => model.alias === alias)?.window ?? null;
   const feeds = { ...deps, turnstile: createTurnstile() };
   return {
     workstreams: {
@@ -53,7 +64,9 @@ export function createServices(deps: ServicesDeps): Services {
         const row = await catalog.get(id);
         if (!row) return null;
         const actor = registry.peek(id);
-        return actor ? loadedModel(actor.state(), row, actor.persistence()) : storedModel(row);
+        return actor
+          ? loadedModel(actor.state(), row, actor.persistence(), windowOf)
+          : storedModel(row, windowOf);
       },
       async list(range, { lifecycle }) {
         const page = await catalog.list(range, lifecycle);
@@ -62,6 +75,8 @@ export function createServices(deps: ServicesDeps): Services {
       states: (signal) => states(feeds, signal),
       create: (by, input, caller) => createWorkstream(births, by, input, caller),
       configure: (by, input) => configureWorkstream(deps, by, input),
+      compact: (by, input) => compactWorkstream(deps, by, input),
+      systemPrompt: ({ workspace, instructions }) => deps.prompt(workspace, instructions ?? null),
       discardUnsaved: createDiscard(deps),
       close: (by, input) => lifecycle.close(by, input),
       open: (by, input) => lifecycle.open(by, input),
@@ -95,6 +110,7 @@ export function createServices(deps: ServicesDeps): Services {
       create: (by, input) => tokens.create(by, input),
       revoke: (by, input) => tokens.revoke(by, input),
     },
+    usage: createUsage(deps),
     models: { list: () => deps.model.list() },
     tools: { list: () => deps.tools.definitions.map(toolModel) },
     server: { info: () => deps.serverInfo() },

@@ -37,8 +37,12 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
     `This would run on the credentials of ${author.name}, and only ${author.name} may do that. Ask ${author.name}, or send a message of your own.`,
   MESSAGE_NOT_QUEUED: () =>
     'This message does not wait any more: a turn took it, or it was withdrawn. Look at the conversation, and send another one if it is still needed.',
-  MESSAGE_NOT_FOUND: () =>
-    'There is no such message in the conversation any more. Reload it, and choose a message that is still there.',
+  MESSAGE_NOT_FOUND: ({ watermark }) =>
+    watermark === null
+      ? 'There is no such message in the conversation any more. Reload it, and choose a message that is still there.'
+      : 'There is no such message after the last summary, and nothing before it can be taken back. Choose a message that came after it, or fork the workstream at that place instead.',
+  NOTHING_TO_COMPACT: () =>
+    'There is too little in the conversation to summarise, or nothing new since it was. Try again when there is more.',
   APPROVAL_GONE: () => 'This question is not open any more: its turn was stopped or has moved on.',
   ALREADY_DECIDED: ({ decision }) =>
     `This call was already ${decision.verdict === 'APPROVED' ? 'approved' : 'denied'} by ${decision.by.name}.`,

@@ -7,10 +7,11 @@ import {
   encodeCursor,
   isStopping,
   stateOf,
+  type ContextMark,
   type Persistence,
   type Projection,
 } from 'schema/projection';
-import type { State } from '../../core/workstream/state.ts';
+import { contextOf, type State } from '../../core/workstream/state.ts';
 import type { WorkstreamRow } from '../../ports/catalog.ts';
 
 /** A row of the list, from the projection. Times are ISO 8601. */
@@ -41,11 +42,24 @@ export const marksOf = ({ incarnation, epoch, projection, durable }: State) => (
   durableThrough: durable.revision,
 });
 
+/** Tokens that the model with this alias can read, as it is set up; null: not known. */
+export type WindowOf = (alias: string) => number | null;
+
+/** How full the context is: where no answer has told the window, it is that of the model that was chosen. */
+function contextView(
+  { told, counted, overhead, window }: ContextMark,
+  projection: Projection,
+  windowOf: WindowOf,
+): ContextMark {
+  return { told, counted, overhead, window: window ?? windowOf(projection.configuration.model) };
+}
+
 /** A workstream that runs here: durable and pending, overlay included, at one revision. */
 export const loadedModel = (
   state: State,
   row: { readonly createdAt: string; readonly owner: string | null },
   persistence: Persistence,
+  windowOf: WindowOf,
 ): WorkstreamModel => ({
   id: state.workstreamId,
   projection: state.projection,
@@ -54,6 +68,7 @@ export const loadedModel = (
   epoch: state.epoch,
   durableThrough: state.durable.revision,
   state: stateOf(state.projection),
+  context: contextView(contextOf(state), state.projection, windowOf),
   overlay: state.overlay,
   persistence,
   cursor: encodeCursor(marksOf(state)),
@@ -64,7 +79,7 @@ export const loadedModel = (
 });
 
 /** A workstream that runs nowhere here: what the database holds. */
-export const storedModel = (row: WorkstreamRow): WorkstreamModel => ({
+export const storedModel = (row: WorkstreamRow, windowOf: WindowOf): WorkstreamModel => ({
   id: row.id,
   projection: row.projection,
   durable: row.projection,
@@ -72,6 +87,7 @@ export const storedModel = (row: WorkstreamRow): WorkstreamModel => ({
   epoch: row.epoch,
   durableThrough: row.revision,
   state: row.quarantine === null ? stateOf(row.projection) : 'ERROR',
+  context: contextView(row.projection.context, row.projection, windowOf),
   overlay: emptyOverlay,
   persistence: { status: 'HEALTHY' },
   cursor: encodeCursor({ incarnation: row.incarnation, epoch: row.epoch, revision: row.revision }),

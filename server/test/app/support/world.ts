@@ -7,6 +7,7 @@ import { applyItem, viewOf, type FeedItem, type View } from 'schema/projection';
 import type { FeedEvent, Viewer } from 'schema/model';
 import type { Services } from 'schema/services';
 import { systemSecrets } from '../../../src/adapters/random/index.ts';
+import { createPrompt } from '../../../src/app/actor/prompt.ts';
 import { createRegistry, type Registry, type RegistryLimits } from '../../../src/app/actor/registry.ts';
 import type { Actor } from '../../../src/app/actor/actor.ts';
 import { withFirstWord } from '../../../src/app/feed/first-word.ts';
@@ -18,8 +19,10 @@ import { sweep } from '../../../src/app/rounds/sweeps.ts';
 import { createServices } from '../../../src/app/services/index.ts';
 import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
 import type { Command } from '../../../src/core/inputs.ts';
+import type { Guidance } from '../../../src/ports/guidance.ts';
 import type { Ids } from '../../../src/ports/ids.ts';
 import type { Log } from '../../../src/ports/log.ts';
+import type { ModelInfo } from '../../../src/ports/model.ts';
 import type { Processes } from '../../../src/ports/processes.ts';
 import type { Workspaces } from '../../../src/ports/workspaces.ts';
 import { createTestClock, type TestClock } from '../../support/clock.ts';
@@ -70,7 +73,21 @@ export const plain = {
   effort: null,
   workspace: null,
   approvalMode: null,
+  instructions: null,
+  tokenBudget: null,
 } as const;
+
+/** What leaves every setting as it is. */
+export const unchanged = {
+  title: null,
+  approvalMode: null,
+  model: null,
+  instructions: null,
+  tokenBudget: null,
+} as const;
+
+/** No file says anything to a model. */
+const noGuidance: Guidance = { ofServer: () => null, ofWorkspace: () => Promise.resolve(null) };
 
 /** A caller that waits for the answer. */
 export const waits: AbortSignal = new AbortController().signal;
@@ -88,6 +105,10 @@ export async function createWorld(
     readonly workspaces?: Workspaces;
     readonly ids?: Ids;
     readonly random?: () => number;
+    /** What is known of the models, the default first. */
+    readonly models?: readonly ModelInfo[];
+    /** What files say to every model. */
+    readonly guidance?: Guidance;
     readonly limits?: RegistryLimits;
     readonly isStopping?: () => boolean;
     /** It shares the storage with others, and looks what they do. */
@@ -100,7 +121,7 @@ export async function createWorld(
   const begun = await storage.sessions.begin(newKey(), host);
   if (begun.type !== 'begun') throw new Error('the node is busy');
   const sessionId = begun.session.id;
-  const model = createFakeModel();
+  const model = createFakeModel(options.models);
   const tools = createFakeTools();
   const hub = withFirstWord(createHub());
   const lines: LogLine[] = [];
@@ -134,6 +155,7 @@ export async function createWorld(
     host,
     journal,
     ownership,
+    usage: storage.usage,
     sessionId,
     random: options.random ?? (() => 0.5),
     ...(options.limits && { limits: options.limits }),
@@ -167,6 +189,8 @@ export async function createWorld(
     removal,
     reserving,
     search: storage.search,
+    usage: storage.usage,
+    prompt: createPrompt({ guidance: options.guidance ?? noGuidance, clock }),
     sessionId,
     isStopping: options.isStopping ?? (() => false),
     awake: lookout.awake,
