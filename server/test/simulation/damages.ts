@@ -24,6 +24,13 @@ const sameCall = `other.payload ->> 'callId' = one.payload ->> 'callId'`;
 const isSettled = `one.payload #> '{turn,outcome}' <> 'null'`;
 const item = `one.payload #> '{cycle,items,0,decision}'`;
 
+/** A summary that nobody made, at the end of a workstream, of all up to a place among its entries `e`. */
+const summaryOf = (watermark: string, above = 10_000, where = 'true'): string =>
+  `insert into entry (workstream_id, revision, id, kind, epoch, generation, commit_key, payload, at)
+   select workstream_id, last + ${above}, workstream_id || '!${above}', 'CHECKPOINT', 1, 1, '!${above}', jsonb_build_object('watermark', watermark), now()
+   from (select e.workstream_id, max(e.revision) as last, ${watermark} as watermark from entry e group by e.workstream_id) one
+   where watermark is not null and ${where} limit 1`;
+
 /** By the beginning of what the audit says. */
 export const damages: Readonly<Record<string, readonly string[]>> = {
   'Revisions are': [gone('entry', 'revision = 3'), row('workstream', 'revision = revision + 1')],
@@ -137,6 +144,7 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
     gone('approval_item'),
     gone('approval_cycle'),
     row('approval_cycle', `status = 'OPEN'`, `status <> 'OPEN'`),
+    row('approval_cycle', `budget = '{}'`),
     row('approval_cycle', `closed_at = closed_at + interval '1 ms'`, `status <> 'OPEN'`),
     row('approval_item', `verdict = 'OTHER'`, 'verdict is not null'),
     row('approval_item', `arguments_hash = 'other'`),
@@ -218,6 +226,36 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
     fold('{batch}', 'null', `projection -> 'batch' <> 'null'`),
     fold('{batch,calls,0,started}', '"other"', `projection -> 'batch' <> 'null'`),
     fold('{cycles}', '[]', `projection -> 'cycles' <> '[]'`),
+  ],
+  'Nothing below a watermark': [
+    summaryOf('max(e.revision) + 10000'),
+    `with first as (${summaryOf('3')} returning workstream_id) ${summaryOf('3', 20_000, 'workstream_id = (select workstream_id from first)')}`,
+    // Of an answer, and not of the results of its calls.
+    summaryOf(`max(e.revision) filter (where e.kind = 'ASSISTANT' and e.payload #> '{calls,0}' is not null)`),
+    entry(
+      `kind = 'CHECKPOINT', payload = jsonb_build_object('watermark', revision - 1)`,
+      `kind = 'USER' and ${other('REWIND', `other.revision > one.revision and (other.payload ->> 'after')::bigint < one.revision - 1`)}
+        and not ${other('ASSISTANT', `other.revision < one.revision and other.payload #> '{calls,0}' is not null`)}`,
+    ),
+  ],
+  'The projection has the last summary': [
+    fold('{checkpoint}', '{"id": "other", "revision": 4, "watermark": 3}', 'true'),
+    summaryOf('3'),
+    fold('{context,told}', '77777', 'true'),
+    put('{tokens}', '77777', `kind = 'USER' and not ${other('REWIND', 'other.revision > one.revision')}`),
+    fold('{budgetLimit}', '77777', 'true'),
+    `update entry set payload = jsonb_set(payload, '{configuration,tokenBudget}', '5') where kind = 'CONFIGURATION' and revision = 2`,
+  ],
+  'What was spent': [
+    row('workstream', 'spent = spent + 1'),
+    gone('model_call'),
+    gone('usage_day'),
+    row('model_call', `cost = coalesce(cost, 0) + 0.000001`),
+    row('model_call', 'estimated = not estimated'),
+    row('model_call', `alias = alias || '!'`),
+    row('model_call', `at = at + interval '1 day'`),
+    row('usage_day', 'reasoning_tokens = reasoning_tokens + 1'),
+    `insert into usage_day (workstream_id, day, alias, calls, estimated_calls, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens) values ('gone', now(), 'a', 1, 0, 1, 1, 0, 0)`,
   ],
   'A receipt is of': [
     row('receipt', `workstream_id = 'other'`),

@@ -110,6 +110,25 @@ const rewinds = `
     payload -> 'by' as by
   from entry where kind = 'REWIND'`;
 
+const checkpoints = `
+  select workstream_id, revision, id, (payload ->> 'watermark')::bigint as watermark,
+    lag((payload ->> 'watermark')::bigint) over (partition by workstream_id order by revision) as before
+  from entry where kind = 'CHECKPOINT'`;
+
+/** What was said about how much may be spent: a budget that changes, and a grant (D-33). */
+const limits = `
+  select workstream_id, revision, budget::bigint as at
+  from (
+    select workstream_id, revision, payload #>> '{configuration,tokenBudget}' as budget,
+      lag(payload #>> '{configuration,tokenBudget}') over (partition by workstream_id order by revision) as before
+    from entry where kind = 'CONFIGURATION') c where budget is distinct from before
+  union all
+  select workstream_id, revision, (cycle #>> '{budget,spent}')::bigint + (cycle #>> '{budget,grant}')::bigint
+  from (${cycles}) c where jsonb_path_exists(cycle, '$ ? (exists(@.budget)).items[*] ? (@.decision.verdict == "APPROVED")')`;
+
+const sums = `count(*) as calls, count(*) filter (where estimated) as estimated_calls, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
+  coalesce(sum(cached_input_tokens), 0) as cached_input_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens, sum(cost) as cost`;
+
 const iso = (column: string): string =>
   `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const time = (json: string): string => `(${json})::timestamptz`;
@@ -199,7 +218,7 @@ export const audits: readonly Audit[] = [
     sql: `
       select e.workstream_id as workstream, format('%s at %s of turn %s, latched at %s', e.kind, e.revision, t.id, t.revision) as detail
       from (${turns}) t join entry e on e.workstream_id = t.workstream_id and e.revision > t.revision and e.turn_id = t.id
-      where t.phase = 'INTERRUPTING' and (e.kind in ('ASSISTANT', 'TOOL_STARTED')
+      where t.phase = 'INTERRUPTING' and (e.kind in ('ASSISTANT', 'TOOL_STARTED', 'CHECKPOINT')
         or (e.kind = 'TURN' and e.payload #>> '{turn,phase}' not in ('INTERRUPTING', 'CANCELED')))`,
   },
   {
@@ -238,14 +257,15 @@ export const audits: readonly Audit[] = [
         and 1 <> (select count(*) from (${calls}) c where c.workstream_id = e.workstream_id and c.id = e.payload ->> 'callId' and c.revision < e.revision and c.call ->> 'name' = e.payload ->> 'name')`,
   },
   {
-    says: 'Calls start, then end, then are answered with what their end said, in the order they were declared (D-34).',
+    says: 'Calls start, then end, then are answered with what their end said, or as much as there is room for, in the order they were declared (D-34).',
     sql: `
       select t.workstream_id as workstream, format('call %s started at %s, ended at %s, answered at %s', t.id, started.revision, ended.revision, t.revision) as detail
       from (${ofCall('TOOL')}) t
       left join (${ofCall('TOOL_STARTED')}) started on started.workstream_id = t.workstream_id and started.id = t.id
       left join (${ofCall('TOOL_SETTLED')}) ended on ended.workstream_id = t.workstream_id and ended.id = t.id
       where started.revision > t.revision or ended.revision > t.revision
-        or ended.payload -> 'result' <> t.payload - 'callId' - 'name'
+        or (ended.payload -> 'result') - 'content' <> t.payload - '{callId,name,tokens,content}'::text[]
+        or (ended.payload #>> '{result,content}' <> t.payload ->> 'content' and not t.payload ->> 'content' ~ 'there is no room for')
       union all
       select started.workstream_id, format('call %s started at %s and ended at %s', started.id, started.revision, ended.revision)
       from (${ofCall('TOOL_STARTED')}) started join (${ofCall('TOOL_SETTLED')}) ended on ended.workstream_id = started.workstream_id and ended.id = started.id
@@ -322,7 +342,7 @@ export const audits: readonly Audit[] = [
         from (${lastCycles}) c left join (${lastTurns}) t on t.workstream_id = c.workstream_id and t.id = c.cycle ->> 'turnId') c
         on c.workstream_id = row.workstream_id and c.id = row.id
       where row.id is null or c.id is null
-        or (row.kind, row.turn_id, row.status) is distinct from (cycle ->> 'kind', cycle ->> 'turnId', c.now)
+        or (row.kind, row.turn_id, row.status) is distinct from (cycle ->> 'kind', cycle ->> 'turnId', c.now) or row.budget is distinct from cycle -> 'budget'
         or (row.opened_at, row.closed_at) is distinct from (${time(`cycle ->> 'openedAt'`)}, ${time('c.closed')})
       union all
       select i.workstream_id, format('call %s of cycle %s is %s, not %s', coalesce(row.call_id, i.call_id), coalesce(row.cycle_id, i.id), to_jsonb(row), i.item)
@@ -449,7 +469,7 @@ export const audits: readonly Audit[] = [
   {
     says: 'The projection has the counters, the configuration, the queue and the time of the last entries (D-58).',
     sql: `
-      select w.id as workstream, format('%s, not %s', w.projection - 'turn' - 'batch' - 'cycles' - 'superseded', expected) as detail
+      select w.id as workstream, format('%s, not %s', w.projection - '{turn,batch,cycles,superseded,context,checkpoint,budgetLimit}'::text[], expected) as detail
       from workstream w cross join lateral (
         select jsonb_build_object(
           'revision', max(e.revision), 'epoch', max(e.epoch), 'generation', max(e.generation),
@@ -458,7 +478,7 @@ export const audits: readonly Audit[] = [
           'origin', ${last('FORK')} -> 'origin',
           'updatedAt', ${iso('max(e.at) filter (where e.revision = w.revision)')}) as expected
         from entry e where e.workstream_id = w.id) e
-      where w.lifecycle <> 'CREATING' and w.projection - 'turn' - 'batch' - 'cycles' - 'superseded' is distinct from expected`,
+      where w.lifecycle <> 'CREATING' and w.projection - '{turn,batch,cycles,superseded,context,checkpoint,budgetLimit}'::text[] is distinct from expected`,
   },
   {
     says: 'The projection has the last turn, which a rewind forgets; progress counts its recoveries anew (D-58, D-71).',
@@ -487,6 +507,55 @@ export const audits: readonly Audit[] = [
       from workstream w left join (
         select workstream_id, jsonb_agg(cycle order by revision) as expected from (${standingCycles}) c group by workstream_id) c on c.workstream_id = w.id
       where w.lifecycle <> 'CREATING' and w.projection -> 'cycles' is distinct from coalesce(expected, '[]')`,
+  },
+
+  // ---- context ----
+  {
+    says: 'Nothing below a watermark is needed above it: it parts no call from its result, grows, and no rewind goes below (D-40).',
+    sql: `
+      select workstream_id as workstream, format('the summary at %s is of all up to %s, the one before of all up to %s', revision, watermark, before) as detail
+      from (${checkpoints}) k where watermark >= revision or watermark <= before
+      union all
+      select k.workstream_id, format('the summary at %s is of all up to %s; call %s, declared at %s, is not answered there', k.revision, k.watermark, c.id, c.revision)
+      from (${checkpoints}) k join (${calls}) c on c.workstream_id = k.workstream_id and c.revision <= k.watermark
+      where not exists (select from (${ofCall('TOOL')}) t where t.workstream_id = c.workstream_id and t.id = c.id and t.revision <= k.watermark)
+      union all
+      select r.workstream_id, format('%s at %s behind %s, the summary at %s is of all up to %s', r.reason, r.revision, r.after, k.revision, k.watermark)
+      from (${rewinds}) r join (${checkpoints}) k on k.workstream_id = r.workstream_id and k.revision < r.revision and r.after < k.watermark`,
+  },
+  {
+    says: 'The projection has the last summary, how much the model is told, and how much may be spent (D-39, D-40, D-33).',
+    sql: `
+      select w.id as workstream, format('%s, %s and %s, not %s, %s and %s', w.projection -> 'checkpoint', w.projection #> '{context,told}', w.projection -> 'budgetLimit', k.mark, told.tokens, coalesce(budget.at::text, 'null')) as detail
+      from workstream w
+      left join lateral (select k.revision, k.watermark, jsonb_build_object('id', k.id, 'revision', k.revision, 'watermark', k.watermark) as mark
+        from (${checkpoints}) k where k.workstream_id = w.id order by k.revision desc limit 1) k on true
+      cross join lateral (
+        select coalesce(sum((e.payload ->> 'tokens')::bigint), 0) as tokens from entry e
+        where e.workstream_id = w.id and (e.revision = k.revision
+          or (e.kind in ('USER', 'ASSISTANT', 'TOOL', 'SYSTEM', 'CANCELLATION') and e.revision > coalesce(k.watermark, 0)
+            and not exists (select from jsonb_to_recordset(w.projection -> 'superseded') as span ("after" bigint, "through" bigint)
+              where e.revision > span."after" and e.revision <= span."through")))) told
+      left join lateral (select l.at from (${limits}) l where l.workstream_id = w.id order by l.revision desc limit 1) budget on true
+      where w.lifecycle <> 'CREATING' and (
+        w.projection -> 'checkpoint' is distinct from coalesce(k.mark, 'null')
+        or (w.projection #>> '{context,told}')::bigint is distinct from told.tokens
+        or (w.projection ->> 'budgetLimit')::bigint is distinct from budget.at)`,
+  },
+  {
+    says: 'What was spent for a workstream is the sum of its model calls, and so is what its days say (D-5, D-33).',
+    sql: `
+      select w.id as workstream, format('%s spent, by its calls %s', w.spent, c.tokens) as detail
+      from workstream w cross join lateral (
+        select coalesce(sum(input_tokens + output_tokens), 0) as tokens from model_call where workstream_id = w.id) c
+      where w.spent <> c.tokens
+      union all
+      select coalesce(d.workstream_id, c.workstream_id), format('%s of %s: %s, by its calls %s', coalesce(d.alias, c.alias), coalesce(d.day, c.day), to_jsonb(d), to_jsonb(c))
+      from usage_day d full join (
+        select workstream_id, (at at time zone 'utc')::date as day, alias, ${sums} from model_call group by 1, 2, 3) c
+        on c.workstream_id = d.workstream_id and c.day = d.day and c.alias = d.alias
+      where (d.calls, d.estimated_calls, d.input_tokens, d.output_tokens, d.cached_input_tokens, d.reasoning_tokens, d.cost)
+        is distinct from (c.calls, c.estimated_calls, c.input_tokens, c.output_tokens, c.cached_input_tokens, c.reasoning_tokens, c.cost)`,
   },
 
   // ---- receipts ----
