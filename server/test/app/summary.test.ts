@@ -357,8 +357,11 @@ describe('A summary that is stopped', () => {
     expect(run.clock.pending).toBe(0);
   });
 
-  it('in the moment in which a part has come asks nobody any more', async () => {
-    const run = begin(messages(30), { window });
+  it.each([
+    ['a part', 30],
+    ['all', 1],
+  ])('in the moment in which %s has come is over, and asks nobody any more', async (_, count) => {
+    const run = begin(messages(count), { window });
     run.asked(1).answer({ text: 'Part 1.' });
     run.stop();
     await run.clock.advance(0);

@@ -130,8 +130,8 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const overhead = overheadOf(system, tools.definitions);
         const lane = laneOf(deed, model.list());
         const room = { window: windowOf(lane, model.list()), overhead };
-        const outcomeHere = deed.guarded ? tooLong(deed.context, room, lane) : null;
-        if (outcomeHere) return post(stamp, { type: 'modelEnded', messageId, outcome: outcomeHere, room });
+        const overflow = deed.guarded ? tooLong(deed.context, room, lane) : null;
+        if (overflow) return post(stamp, { type: 'modelEnded', messageId, outcome: overflow, room });
         const older = await olderThan(deed, signal);
         if ('type' in older) return failed(older);
         const input = usedOf({ ...deed.context, ...room });
@@ -243,18 +243,13 @@ export function createPerformer(deps: PerformerDeps): Performer {
   }
 
   /** What the calls of one piece of work cost, each under its own id. */
-  function countOf(work: string, purpose: ModelCall['purpose'], turn: string | null) {
+  function countOf(work: string, purpose: ModelCall['purpose'], turnId: string | null) {
     let calls = 0;
     return (request: ModelRequest, outcome: ModelOutcome, said: Said): ModelCall | null => {
       const models = model.list();
       const lane = laneOf(request, models);
       const input = tokensOfRequest(request.messages);
-      return costOf(
-        { id: `${work}:${(calls += 1)}`, purpose, turnId: turn, lane, input },
-        outcome,
-        said,
-        models,
-      );
+      return costOf({ id: `${work}:${(calls += 1)}`, purpose, turnId, lane, input }, outcome, said, models);
     };
   }
 
