@@ -6,6 +6,7 @@
 import fc from 'fast-check';
 import { liveTurn } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
+import type { Input } from '../../src/core/inputs.ts';
 import { laws } from './support/laws.ts';
 import { life, live } from './support/moves.ts';
 
@@ -26,7 +27,7 @@ describe('the random lives', () => {
   it('reach what the laws are about', { timeout: 120_000 }, () => {
     const seen = new Map<string, number>();
     const note = (what: string): unknown => seen.set(what, (seen.get(what) ?? 0) + 1);
-    for (const moves of fc.sample(life, { numRuns: 800, seed: 7 })) {
+    for (const moves of fc.sample(life, { numRuns: 1_600, seed: 7 })) {
       live(moves, {
         onStep: ({ before, timed: { input }, step: { entries, effects, reply } }) => {
           if (reply?.type === 'refused') note(`refused ${reply.refusal.code}`);
@@ -34,6 +35,17 @@ describe('the random lives', () => {
             note(e.kind);
             if (e.kind === 'TURN' && e.turn.outcome) note(e.turn.outcome.reason);
             if (e.kind === 'TURN' && e.turn.outcome?.unconfirmed.length) note('forced');
+            if (e.kind === 'TURN' && e.turn.compaction) note(`summarised for ${e.turn.compaction.trigger}`);
+            if (e.kind === 'CHECKPOINT') note(`summary for ${e.trigger}`);
+            if (e.kind === 'CHECKPOINT' && e.request) note('request carried');
+            if (e.kind === 'CHECKPOINT' && before.projection.checkpoint) note('summary of a summary');
+            if (e.kind === 'CHECKPOINT' && before.projection.batch) note('summary before results');
+            if (e.kind === 'SYSTEM') note(e.source);
+            if (e.kind === 'USER') note(e.source);
+            if (e.kind === 'TOOL' && e.content.includes('left out here')) note('cut in the middle');
+            if (e.kind === 'TOOL' && e.content.includes('is not shown')) note('not shown');
+            if (e.kind === 'APPROVAL' && e.cycle.kind === 'BUDGET')
+              note(`budget ${e.cycle.status} ${e.cycle.items[0]?.decision?.verdict ?? ''}`);
             if (e.kind === 'RECOVERY') note(`recovery ${e.reason}`);
             if (e.kind === 'USER' && e.source === 'FEEDBACK') note('feedback');
             if (e.kind === 'USER' && e.source === 'STEER') note('steered');
@@ -51,6 +63,12 @@ describe('the random lives', () => {
           for (const e of entries) if (e.kind === 'LIFECYCLE') note(e.lifecycle);
           for (const e of entries)
             if (e.kind === 'CONFIGURATION') note(`named by ${e.configuration.titleSource}`);
+          const { checkpoint, turn } = before.projection;
+          if (checkpoint && entries.some((e) => e.kind === 'REWIND')) note('taken back after a summary');
+          if (turn?.phase === 'COMPACTING' && entries.some((e) => e.kind === 'TURN' && e.turn.outcome))
+            note(`ended ${stopsBy(input)} while it summarised`);
+          if (input.type === 'world' && input.calls?.length && entries.length + effects.length === 0)
+            note('paid for nothing');
           if (input.type === 'world' && entries.length + effects.length === 0) note('without effect');
         },
       });
@@ -60,7 +78,7 @@ describe('the random lives', () => {
   });
 });
 
-/** Each of these happens at least five times in 800 lives. */
+/** Each of these happens at least five times in 1,600 lives. */
 const wanted: readonly string[] = [
   ...['USER', 'ASSISTANT', 'TOOL', 'TOOL_STARTED', 'TOOL_SETTLED', 'APPROVAL', 'QUEUE', 'CANCELLATION'],
   ...['DONE', 'STOPPED', 'MODEL_REFUSAL', 'MODEL_ABORTED', 'RECOVERY_EXHAUSTED', 'forced', 'feedback'],
@@ -75,6 +93,19 @@ const wanted: readonly string[] = [
   ...['OPEN', 'CLOSED', 'door opened again', 'named by GENERATED', 'named by PERSON', 'suggestTitle'],
   ...['asked unread', 'read', 'read for a turn', 'read again'],
   ...['CLOSING', 'WORKSTREAM_CLOSED'].map((code) => `refused ${code}`),
+  ...['TOOLS', 'END_OF_TURN', 'OVERFLOW', 'MANUAL'].flatMap((why) => [
+    `summarised for ${why}`,
+    `summary for ${why}`,
+  ]),
+  ...['request carried', 'summary of a summary', 'summary before results', 'recovery COMPACTION'],
+  ...['ended by force while it summarised', 'ended of itself while it summarised', 'readConversation'],
+  ...['taken back after a summary', 'COMPACTED', 'COMPACTION_ABORTED', 'COMPACTION_EMPTY_SUMMARY'],
+  ...['COMPACTION_ADVICE', 'COMPACTION_RESUME', 'cut in the middle', 'not shown', 'MODEL_CONTEXT_OVERFLOW'],
+  ...['budget OPEN ', 'budget SETTLED APPROVED', 'budget SETTLED DENIED', 'budget SUPERSEDED '],
+  ...['BUDGET_DENIED', 'paid for nothing', 'refused NOTHING_TO_COMPACT'],
   'steered',
   'without effect',
 ];
+
+const stopsBy = (input: Input): string =>
+  input.type === 'command' && input.command.type === 'stop' ? 'by force' : 'of itself';

@@ -10,6 +10,8 @@ import {
   openCycles,
   openItems,
   type ApprovalCycle,
+  type Author,
+  type Compaction,
   type Entry,
   type EntryOf,
   type Projection,
@@ -19,6 +21,7 @@ import assert from 'node:assert/strict';
 import { lower } from '../../../src/core/conversation/lower.ts';
 import type { Effect } from '../../../src/core/effects.ts';
 import type { Input, World as Event } from '../../../src/core/inputs.ts';
+import { spentBy, type ModelCall } from '../../../src/core/models/spending.ts';
 import { step, type Reply, type Step } from '../../../src/core/step.ts';
 import type { State } from '../../../src/core/workstream/state.ts';
 import { canUnload } from '../../../src/core/workstream/lifecycle.ts';
@@ -131,10 +134,15 @@ export const laws: Laws = {
       const { epoch, generation } = input.stamp;
       if (epoch === before.epoch && (generation === null || generation === current)) return;
       // Only that something is not an orphan any more, for it has ended, and only to its own owner.
-      const { orphans } = taken.state;
+      const { orphans, spent, batches } = taken.state;
       assert.ok(orphans.every((orphan) => before.orphans.includes(orphan)));
       if (epoch !== before.epoch) assert.deepEqual(orphans, before.orphans);
-      nothingHappened({ ...before, orphans }, taken);
+      // And what it cost was paid all the same.
+      const paid = input.calls?.length ? { spent, batches } : {};
+      nothingHappened(
+        { ...before, orphans, ...paid },
+        { ...taken, batch: paid.batches ? null : taken.batch },
+      );
     },
   }),
 
@@ -219,12 +227,13 @@ export const laws: Laws = {
       for (const effect of effects) if (effect.type === 'callModel') wellPaired(contextOf(world, effect));
     },
     // Also what is not told any more was well paired, and is still there (I47).
-    onEnd: (world) => wellPaired(world.journal.filter((e) => isConversation(e.kind))),
+    onEnd: (world) =>
+      wellPaired(world.journal.filter((e) => isConversation(e.kind) && e.kind !== 'CHECKPOINT')),
   }),
 
   'the model is told what stands and nothing that was taken back, whoever loads it (D-59)': () => {
     const check = (world: World): void => {
-      const told = standing(world.journal).filter((e) => isConversation(e.kind));
+      const told = toldOf(world.journal);
       assert.deepEqual(contextOf(world), told);
       wellPairedOrOpen(told);
     };
@@ -234,7 +243,7 @@ export const laws: Laws = {
         for (const effect of effects)
           if (effect.type === 'callModel') {
             const gone = new Set(world.journal.map((e) => e.id));
-            for (const { id } of standing(world.journal)) gone.delete(id);
+            for (const { id } of toldOf(world.journal)) gone.delete(id);
             assert.ok(contextOf(world, effect).every((e) => !gone.has(e.id)));
           }
       },
@@ -259,6 +268,7 @@ export const laws: Laws = {
         const event = heard(before, input);
         if (event?.type === 'toolEnded') begun.delete(event.callId);
         if (event?.type === 'modelEnded') begun.delete(event.messageId);
+        if (event?.type === 'summaryEnded') begun.delete(event.compactionId);
         for (const { turn, generation } of turnEntries(entries)) {
           if (!isSettled(turn)) continue;
           for (const claim of begun.values()) assert.ok(generation > claim, 'the old claim may still write');
@@ -266,6 +276,7 @@ export const laws: Laws = {
         }
         for (const effect of effects) {
           if (effect.type === 'callModel') begun.set(effect.messageId, effect.stamp.generation ?? 0);
+          if (effect.type === 'summarise') begun.set(effect.compactionId, effect.stamp.generation ?? 0);
           if (effect.type === 'runTool') begun.set(effect.call.callId, effect.stamp.generation ?? 0);
         }
       },
@@ -278,11 +289,16 @@ export const laws: Laws = {
       for (const effect of effects) {
         if (effect.type === 'callModel') {
           const told = contextOf(world, effect);
-          const last = told.at(-1)?.revision ?? 0;
+          const last = Math.max(0, ...told.map((e) => e.revision));
           assert.deepEqual(
             told,
-            standing(world.durable).filter((e) => isConversation(e.kind) && e.revision <= last),
+            toldOf(world.durable).filter((e) => e.revision <= last),
           );
+        }
+        if (effect.type === 'summarise') {
+          const told = toldOf(world.durable);
+          assert.deepEqual(effect.entries, told.slice(0, effect.entries.length));
+          assert.equal(latestTurn(world.durable)?.compaction?.id, effect.compactionId);
         }
         if (effect.type === 'runTool') {
           const { callId } = effect.call;
@@ -317,7 +333,7 @@ export const laws: Laws = {
         for (const effect of effects.filter(isDeed)) {
           const { turn } = state.projection;
           assert.ok(turn && !isSettled(turn), `${effect.type} without a live turn`);
-          assert.equal(turn.phase, 'RUNNING', `${effect.type} after the latch`);
+          assert.equal(turn.phase, effect.type === 'summarise' ? 'COMPACTING' : 'RUNNING', effect.type);
           assert.deepEqual(effect.stamp, { epoch: state.epoch, generation: turn.generation });
         }
       },
@@ -497,10 +513,7 @@ export const laws: Laws = {
         // A retry says nothing of its own: whom the model answers is who wrote last.
         for (const effect of effects)
           if (effect.type === 'callModel')
-            assert.equal(
-              contextOf(world, effect).findLast((e) => e.kind === 'USER')?.author.id,
-              state.projection.turn?.principal.id,
-            );
+            assert.equal(requestIn(contextOf(world, effect))?.author.id, state.projection.turn?.principal.id);
       },
       onEnd: (world) => {
         const principals = new Map<string, string>();
@@ -575,12 +588,14 @@ export const laws: Laws = {
   'a stopped turn is settled when all it began is seen to end, or names the calls that are not (D-65, I33)':
     () => {
       const tools = new Map<string, string>();
+      /** Of an answer or of a summary. */
       let model: string | null = null;
       return {
         onStep: ({ before, timed: { input }, step: { entries, effects, state } }) => {
           const event = heard(before, input);
           if (event?.type === 'toolEnded') tools.delete(event.callId);
           if (event?.type === 'modelEnded' && event.messageId === model) model = null;
+          if (event?.type === 'summaryEnded' && event.compactionId === model) model = null;
           for (const { turn } of turnEntries(entries)) {
             if (!turn.outcome) continue;
             if (turn.outcome.type === 'CANCELED') {
@@ -596,6 +611,7 @@ export const laws: Laws = {
           }
           for (const effect of effects) {
             if (effect.type === 'callModel') model = effect.messageId;
+            if (effect.type === 'summarise') model = effect.compactionId;
             if (effect.type === 'runTool') tools.set(effect.call.callId, state.projection.turn?.id ?? '');
           }
         },
@@ -667,14 +683,14 @@ export const laws: Laws = {
         left = canUnload(state) ? state.projection : null;
         if (!left) return;
         assert.deepEqual([state.pending, world.uncommitted, world.unacknowledged], [[], [], []]);
-        assert.deepEqual([world.modelCalls, world.running], [[], []]);
+        assert.deepEqual([world.modelCalls, world.summaries, world.running], [[], [], []]);
       },
     };
   },
 
   'the model is told the same whether history was read at once or when it was needed (D-22)': () => ({
     onStep: ({ world, step: { state, effects } }) => {
-      const whole = standing(world.journal).filter((e) => isConversation(e.kind));
+      const whole = toldOf(world.journal);
       assert.deepEqual(contextOf(world), whole);
       // In memory is what lies above, and nothing twice.
       assert.ok(state.conversation.every((e) => e.revision > state.conversationFrom));
@@ -710,6 +726,145 @@ export const laws: Laws = {
     };
   },
 
+  'the model is told a summary once and first, and no result without its call (D-40, I48)': () => ({
+    onStep: ({ world, step: { effects } }) => {
+      for (const effect of effects) {
+        if (effect.type !== 'callModel') continue;
+        const told = contextOf(world, effect);
+        assert.ok(told.every((e, i) => e.kind !== 'CHECKPOINT' || i === 0));
+        wellPaired(told);
+      }
+    },
+  }),
+
+  'a compaction that comes to nothing leaves what the model is told as it was, byte for byte (D-40)': () => {
+    let before: { readonly id: string; readonly told: string; readonly entries: number } | null = null;
+    const check = (world: World, added: readonly Entry[]): void => {
+      const live = latestTurn(world.journal);
+      const compaction = live && !isSettled(live) ? live.compaction : undefined;
+      if (before && compaction?.id !== before.id) {
+        const told = toldOf(world.journal).filter((e) => !added.includes(e));
+        const came = added.some((e) => e.kind === 'CHECKPOINT');
+        // What was taken back since is not about the compaction.
+        if (!came) assert.equal(JSON.stringify(lower('', told)), before.told);
+        before = null;
+      }
+      if (!compaction) return;
+      const told = JSON.stringify(lower('', toldOf(world.journal)));
+      if (before) assert.equal(told, before.told);
+      before = { id: compaction.id, told, entries: world.journal.length };
+    };
+    return {
+      onStep: ({ world, step: { entries } }) => check(world, entries),
+      onCrash: (world) => {
+        // What was lost before it was durable never began.
+        if (before && world.journal.length < before.entries) before = null;
+        check(world, []);
+      },
+    };
+  },
+
+  'no compaction makes what the model is told longer (G3)': () => ({
+    onStep: ({ before, world, step: { entries } }) => {
+      const at = entries.findIndex((e) => e.kind === 'CHECKPOINT');
+      if (at === -1) return;
+      const upTo = world.journal.filter((e) => e.revision <= entries[at]!.revision);
+      const old = world.journal.filter((e) => e.revision <= before.projection.revision);
+      assert.ok(sizeOf(toldOf(upTo)) < sizeOf(toldOf(old)));
+    },
+  }),
+
+  'a turn begins one compaction at most between two answers (D-39)': () => {
+    const check = (world: World): void => {
+      let known: string | undefined;
+      let begun = 0;
+      for (const e of world.journal) {
+        if (e.kind === 'ASSISTANT') begun = 0;
+        if (e.kind !== 'TURN') continue;
+        if (isSettled(e.turn)) begun = 0;
+        const id = e.turn.compaction?.id;
+        if (id !== undefined && id !== known) begun += 1;
+        known = id ?? known;
+        assert.ok(begun <= 1, 'a second one');
+      }
+    };
+    return { onEnd: check };
+  },
+
+  'an answer with open calls and an input nobody has answered are never summarised, and what is worked on crosses word for word (D-40, G2)':
+    () => {
+      let compaction: Compaction | null = null;
+      return {
+        onStep: ({ before, world, step: { entries } }) => {
+          compaction = before.projection.turn?.compaction ?? null;
+          for (const checkpoint of entries) {
+            if (checkpoint.kind !== 'CHECKPOINT') continue;
+            const told = toldOf(world.journal.filter((e) => e.revision < checkpoint.revision));
+            const kept = told.filter((e) => e.kind !== 'CHECKPOINT' && e.revision > checkpoint.watermark);
+            const answered = new Set(told.flatMap((e) => (e.kind === 'TOOL' ? [e.callId] : [])));
+            const open = told.filter(
+              (e) => e.kind === 'ASSISTANT' && e.calls.some((c) => !answered.has(c.callId)),
+            );
+            const heard = told.findLastIndex((e) => e.kind !== 'USER');
+            const unheard = told.slice(heard + 1);
+            for (const e of [...open, ...unheard]) assert.ok(kept.includes(e), `${e.kind} is summarised`);
+            const goesOn = checkpoint.trigger !== 'MANUAL' && checkpoint.trigger !== 'END_OF_TURN';
+            if (!goesOn && !compaction?.resume) continue;
+            const asked = requestIn(told);
+            assert.ok(asked, 'nothing is worked on');
+            if (kept.some((e) => e.kind === 'USER' && e.text === asked.text)) continue;
+            // Too long for the window it is cut in the middle.
+            assert.ok(checkpoint.request?.text.endsWith(asked.text.slice(-50)), 'the request is lost');
+            assert.deepEqual(checkpoint.request.author, asked.author);
+          }
+        },
+      };
+    },
+
+  'once the budget is spent no model is asked for anything until more is granted (D-33)': () => {
+    const known = new Set<string>();
+    return {
+      onStep: ({ world, step: { effects, state } }) => {
+        const deeds = [...state.held.map(({ deed }) => deed), ...effects];
+        for (const deed of deeds) {
+          if (deed.type !== 'callModel' && deed.type !== 'summarise' && deed.type !== 'suggestTitle')
+            continue;
+          const id = 'messageId' in deed ? deed.messageId : 'compactionId' in deed ? deed.compactionId : '';
+          const which = `${state.epoch} ${deed.stamp.generation} ${deed.type} ${id}`;
+          // What was asked for before stays asked for.
+          if (known.has(which)) continue;
+          known.add(which);
+          const limit = limitIn(world.journal);
+          assert.ok(limit === null || state.spent < limit, `${deed.type} with ${state.spent} of ${limit}`);
+        }
+      },
+    };
+  },
+
+  'what is spent only grows, by what each call cost, whether its outcome is stale or not (D-5)': () => {
+    let paid = 0;
+    const sum = (calls: readonly ModelCall[]): number => calls.reduce((all, c) => all + spentBy(c), 0);
+    return {
+      onStep: ({ timed: { input }, step: { calls, state, batch } }) => {
+        const handedIn = input.type === 'world' ? (input.calls ?? []) : [];
+        assert.deepEqual(calls, handedIn);
+        if (calls.length > 0) assert.ok(batch !== null, 'not stored');
+        paid += sum(handedIn);
+        assert.equal(state.spent, paid);
+      },
+      onCrash: (world) => {
+        paid = world.durablySpent;
+        assert.equal(world.state.spent, paid);
+      },
+    };
+  },
+
+  'the sum of what is told is the sum of its parts (D-39)': () => {
+    const check = (world: World): void =>
+      assert.equal(world.state.projection.context.told, sizeOf(toldOf(world.journal)));
+    return { onStep: ({ world }) => check(world), onCrash: check };
+  },
+
   'the same input on the same state gives the same step, and changes nothing it was given (D-1)': () => ({
     // The world freezes every state and input it hands over: a step that changed one would throw.
     onStep: ({ before, timed, step: taken }) => assert.deepEqual(step(before, timed), taken),
@@ -717,10 +872,13 @@ export const laws: Laws = {
 
   'in a world that answers, every turn comes to its end and nothing is left waiting (D-31)': () => ({
     onEnd: (world) => {
-      const { projection, held, attempt, progress, overlay } = world.state;
+      const { projection, held, attempt, summary, overflow, progress, overlay } = world.state;
       assert.ok(!projection.turn || isSettled(projection.turn), 'a turn is left');
       assert.equal(projection.batch, null);
-      assert.deepEqual({ held, attempt, progress }, { held: [], attempt: null, progress: {} });
+      assert.deepEqual(
+        { held, attempt, summary, overflow, progress },
+        { held: [], attempt: null, summary: null, overflow: null, progress: {} },
+      );
       assert.deepEqual(overlay, { message: null, tools: {} });
       assert.ok(projection.queue.items.length === 0 || projection.queue.held, 'a message waits for nothing');
     },
@@ -744,9 +902,46 @@ const standing = (entries: readonly Entry[]): readonly Entry[] =>
     [],
   );
 
-/** What a person wrote, as against what came with a decision. */
+/** What a model is told of a journal: the latest summary, and what stands after all that it is of. */
+function toldOf(entries: readonly Entry[]): readonly Entry[] {
+  const checkpoint = entries.findLast((e): e is EntryOf<'CHECKPOINT'> => e.kind === 'CHECKPOINT');
+  const said = standing(entries).filter(
+    (e) => isConversation(e.kind) && e.kind !== 'CHECKPOINT' && e.revision > (checkpoint?.watermark ?? 0),
+  );
+  return checkpoint ? [checkpoint, ...said] : said;
+}
+
+/** What is being worked on: what was said last, or what a summary carries of it. */
+function requestIn(told: readonly Entry[]): { readonly text: string; readonly author: Author } | null {
+  const said = told.findLast((e) => e.kind === 'USER' && e.source !== 'COMPACTION_RESUME');
+  if (said?.kind === 'USER') return said;
+  const [first] = told;
+  return first?.kind === 'CHECKPOINT' ? first.request : null;
+}
+
+const latestTurn = (entries: readonly Entry[]): Turn | null => turnEntries(entries).at(-1)?.turn ?? null;
+
+const sizeOf = (told: readonly Entry[]): number => told.reduce((sum, e) => sum + (e.tokens ?? 0), 0);
+
+/** Of these entries, how many tokens may be spent before a person is asked; null: any number. */
+function limitIn(entries: readonly Entry[]): number | null {
+  let budget: number | undefined;
+  let limit: number | null = null;
+  for (const e of entries) {
+    if (e.kind === 'CONFIGURATION' && e.configuration.tokenBudget !== budget) {
+      budget = e.configuration.tokenBudget;
+      limit = budget ?? null;
+    }
+    if (e.kind !== 'APPROVAL' || !e.cycle.budget || limit === null) continue;
+    const { spent, grant } = e.cycle.budget;
+    if (e.cycle.items[0]?.decision?.verdict === 'APPROVED') limit = Math.max(limit, spent + grant);
+  }
+  return limit;
+}
+
+/** What a person wrote, as against what came with a decision or from the server. */
 const isMessage = (entry: Entry): entry is EntryOf<'USER'> =>
-  entry.kind === 'USER' && entry.source !== 'FEEDBACK';
+  entry.kind === 'USER' && (entry.source === 'MESSAGE' || entry.source === 'STEER');
 
 const marksIn = (text: string): readonly string[] => text.match(/m\d+;/g) ?? [];
 
@@ -754,13 +949,17 @@ const codeOf = (reply: Reply): string | null => (reply.type === 'refused' ? repl
 
 const isDeed = (
   effect: Effect,
-): effect is Extract<Effect, { type: 'callModel' | 'runTool' | 'prepareCalls' }> =>
-  effect.type === 'callModel' || effect.type === 'runTool' || effect.type === 'prepareCalls';
+): effect is Extract<Effect, { type: 'callModel' | 'summarise' | 'runTool' | 'prepareCalls' }> =>
+  effect.type === 'callModel' ||
+  effect.type === 'summarise' ||
+  effect.type === 'runTool' ||
+  effect.type === 'prepareCalls';
 
 /** Entries that begin something in a turn. */
 const begins = (entry: Entry): boolean =>
   entry.kind === 'TOOL_STARTED' ||
   entry.kind === 'ASSISTANT' ||
+  entry.kind === 'CHECKPOINT' ||
   (entry.kind === 'APPROVAL' && entry.cycle.status === 'OPEN');
 
 /** The event, if it was told under the claim of the live turn: what anybody else says is not believed. */

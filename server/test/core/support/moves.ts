@@ -14,6 +14,7 @@ import {
   type ToolEffect,
 } from 'schema/projection';
 import type { Command, CommandKey, Input, Stamp, World as Event } from '../../../src/core/inputs.ts';
+import { usedOf } from '../../../src/core/context/meter.ts';
 import type { FaultKind, ModelFault } from '../../../src/core/models/fault.ts';
 import {
   ann,
@@ -22,6 +23,7 @@ import {
   declaration,
   prepared,
   type PreparedKind,
+  type Provider,
   type Watcher,
   type World,
 } from './world.ts';
@@ -59,6 +61,15 @@ export type Move =
   /** WHOLE: as the server does it. DOOR: shut, and no last word. WORD: the last word alone. */
   | { readonly do: 'close'; readonly how: 'WHOLE' | 'DOOR' | 'WORD' }
   | { readonly do: 'openDoor' }
+  | ({ readonly do: 'provider' } & Provider)
+  /** 0: none. */
+  | { readonly do: 'budget'; readonly by: 'ann' | 'bob'; readonly tokens: number }
+  | { readonly do: 'instruct'; readonly by: 'ann' | 'bob'; readonly text: string }
+  | { readonly do: 'compact'; readonly by: 'ann' | 'bob'; readonly reads: boolean }
+  | { readonly do: 'summary'; readonly outcome: 'SHORT' | 'LONG' | 'FAILED' | 'ABORTED' }
+  | { readonly do: 'readForSummary'; readonly answered: boolean }
+  /** The calls that run fill the context nearly, and the model does as it is advised. */
+  | { readonly do: 'windDown' }
   | { readonly do: 'rename'; readonly by: 'ann' | 'bob'; readonly title: string }
   | { readonly do: 'suggest'; readonly title: string | null }
   /** Left memory and came back, with its history or without. */
@@ -83,7 +94,14 @@ export type Move =
   | { readonly do: 'abort' }
   | { readonly do: 'prepare'; readonly kinds: readonly PreparedKind[]; readonly some: number }
   | { readonly do: 'output'; readonly pick: number; readonly text: string }
-  | { readonly do: 'end'; readonly pick: number; readonly ok: boolean; readonly effect: ToolEffect }
+  | {
+      readonly do: 'end';
+      readonly pick: number;
+      readonly ok: boolean;
+      readonly effect: ToolEffect;
+      /** Of what it puts out; null: as many as fill the context nearly. */
+      readonly words: number | null;
+    }
   | { readonly do: 'waitOver' | 'stopOverdue' | 'commit' | 'acknowledge' | 'store' | 'repeatAck' }
   | {
       readonly do: 'crash';
@@ -98,6 +116,7 @@ export type Move =
       readonly prepare: Move;
       readonly decide: Move;
       readonly end: Move;
+      readonly summary: Move;
       /** What becomes of a turn that is stopping, instead of its work coming to an end. */
       readonly stopping: Move | null;
     }
@@ -109,6 +128,8 @@ export type Move =
 const text = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('yes', 'a\nb', '') },
   { weight: 1, arbitrary: fc.constantFrom('nul\0', 'half \ud800', '\udc00 half', '😀', '</x>', '__proto__') },
+  // What fills a context of a few hundred tokens.
+  { weight: 2, arbitrary: fc.constantFrom(40, 120, 400).map((words) => 'word '.repeat(words)) },
 );
 const pick = fc.nat(7);
 const who = fc.constantFrom('ann' as const, 'ann' as const, 'bob' as const);
@@ -133,7 +154,7 @@ const decision = fc.record({
 const answering = fc.record({
   do: fc.constant('answer' as const),
   text,
-  calls: fc.constantFrom(0, 1, 1, 2, 3, 6),
+  calls: fc.constantFrom(0, 0, 1, 1, 2, 3, 6),
   finish: fc.constantFrom<Finish>('STOP', 'TOOL_CALLS', 'STOP', 'TOOL_CALLS', 'LENGTH', 'OTHER'),
 });
 const preparation = fc.record({
@@ -146,17 +167,32 @@ const ending = fc.record({
   pick,
   ok: fc.boolean(),
   effect: fc.constantFrom<ToolEffect>('NONE', 'COMMITTED', 'PARTIAL', 'ROLLED_BACK', 'UNKNOWN'),
+  words: fc.constantFrom(1, 60, 200, 400, 2_000, null, null),
+});
+const summarising = fc.record({
+  do: fc.constant('summary' as const),
+  outcome: fc.constantFrom('SHORT', 'SHORT', 'SHORT', 'LONG', 'FAILED', 'ABORTED'),
+});
+const provider = fc.record({
+  do: fc.constant('provider' as const),
+  window: fc.constantFrom(null, 300, 600, 1_200, 2_500, 2_500),
+  overhead: fc.constantFrom(0, 20, 90),
+  factor: fc.constantFrom(0.6, 1, 1, 1.3, 2),
+  counts: fc.constantFrom<Provider['counts'][]>(
+    ...(['HONESTLY', 'HONESTLY', 'NOTHING', 'ZEROS', 'ABSURDLY', 'ABSURDLY_LITTLE'] as const),
+  ),
 });
 
 const moves: readonly fc.WeightedArbitrary<Move>[] = [
   {
-    weight: 24,
+    weight: 60,
     arbitrary: fc.record({
       do: fc.constant('goOn' as const),
       answer: answering,
       prepare: preparation,
       decide: decision,
       end: ending,
+      summary: summarising,
       stopping: fc.constantFrom<Move | null>(
         null,
         { do: 'stopOverdue' },
@@ -185,7 +221,7 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
     }),
   },
   {
-    weight: 6,
+    weight: 10,
     arbitrary: fc.record({
       do: fc.constant('goBack' as const),
       by: who,
@@ -234,6 +270,33 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
       how: fc.constantFrom('WHOLE' as const, 'WHOLE' as const, 'DOOR' as const, 'WORD' as const),
     }),
   },
+  { weight: 1, arbitrary: provider },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('budget' as const),
+      by: who,
+      tokens: fc.constantFrom(0, 0, 1, 1_000, 4_000, 10_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('instruct' as const), by: who, text }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('compact' as const),
+      by: who,
+      reads: fc.constantFrom(true, true, false),
+    }),
+  },
+  { weight: 2, arbitrary: summarising },
+  { weight: 16, arbitrary: just('windDown') },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('readForSummary' as const),
+      answered: fc.constantFrom(true, true, true, false),
+    }),
+  },
   { weight: 1, arbitrary: just('open') },
   { weight: 1, arbitrary: just('openDoor') },
   {
@@ -263,12 +326,19 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
     arbitrary: answering,
   },
   {
-    weight: 3,
+    weight: 7,
     arbitrary: fc.record({
       do: fc.constant('fail' as const),
       fault: fc.record({
         kind: fc.constantFrom<FaultKind[]>(
-          ...(['OVERLOADED', 'OVERLOADED', 'MALFORMED', 'AUTHENTICATION', 'REFUSAL'] as const),
+          ...([
+            'OVERLOADED',
+            'OVERLOADED',
+            'MALFORMED',
+            'AUTHENTICATION',
+            'REFUSAL',
+            'CONTEXT_OVERFLOW',
+          ] as const),
         ),
         accepted: fc.boolean(),
         othersLeft: fc.boolean(),
@@ -316,9 +386,11 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
   },
 ];
 
-/** A life of up to 90 moves; without fast-check's bias to short ones, in which little happens. */
+/** A life of up to 120 moves; without fast-check's bias to short ones, in which little happens. */
 export const life: fc.Arbitrary<readonly Move[]> = fc.noBias(
-  fc.array(fc.oneof(...moves), { minLength: 1, maxLength: 90, size: 'max' }),
+  fc
+    .tuple(provider, fc.array(fc.oneof(...moves), { minLength: 1, maxLength: 120, size: 'max' }))
+    .map(([first, more]) => [first, ...more]),
 );
 
 interface Said {
@@ -399,6 +471,46 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
       if (move.how !== 'WORD') w.door(true);
       if (move.how === 'WHOLE') w.store();
       return move.how === 'DOOR' ? null : w.close();
+    case 'provider': {
+      const { window, overhead, factor, counts } = move;
+      w.provider = { window, overhead, factor, counts };
+      return null;
+    }
+    case 'budget':
+      return w.budget(move.tokens, by);
+    case 'instruct':
+      return w.instruct(move.text, by);
+    case 'compact':
+      if (move.reads && w.state.conversationFrom > 0) w.read();
+      return w.compact(by);
+    case 'summary': {
+      const asked = w.summaries[0];
+      if (!asked) return null;
+      switch (move.outcome) {
+        case 'SHORT':
+          return w.summarised('In short.');
+        case 'LONG':
+          return w.summarised('word '.repeat(3_000));
+        case 'FAILED':
+          return w.summarised({ type: 'failed', reason: 'EMPTY_SUMMARY', message: 'It had nothing to say.' });
+        case 'ABORTED':
+          return w.summarised({ type: 'aborted' });
+      }
+    }
+    case 'readForSummary':
+      return w.readings.length > 0 ? w.readForSummary(move.answered) : null;
+    case 'windDown': {
+      const calls = w.running;
+      if (calls.length === 0) return null;
+      // One result has half of the window at most.
+      const window =
+        calls.length > 1 ? 2_500 : Math.max(900, Math.round(w.state.projection.context.told * 2.3));
+      w.provider = { window, overhead: 0, factor: 1, counts: 'NOTHING' };
+      const words = Math.floor(wordsLeft(w) / calls.length);
+      for (const { call } of calls) w.end(call.callId, { content: 'word '.repeat(words) });
+      w.store();
+      return w.modelCalls.length > 0 && !w.overflows() ? w.answer({ text: 'Left to do: the rest.' }) : null;
+    }
     case 'rename':
       return w.rename(move.title, by);
     case 'suggest':
@@ -423,6 +535,7 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
     case 'piece':
       return w.modelCalls.length > 0 ? w.piece(move.text, move.reasoning) : null;
     case 'answer':
+      if (w.overflows()) return w.overflow();
       return w.modelCalls.length > 0
         ? w.answer({
             text: move.text,
@@ -453,7 +566,11 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
     case 'end': {
       const call = at(w.running, move.pick);
       return call
-        ? w.end(call.call.callId, { outcome: move.ok ? 'OK' : 'ERROR', effect: move.effect })
+        ? w.end(call.call.callId, {
+            outcome: move.ok ? 'OK' : 'ERROR',
+            effect: move.effect,
+            content: 'word '.repeat(move.words ?? wordsLeft(w)),
+          })
         : null;
     }
     case 'waitOver':
@@ -499,11 +616,29 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
       const { event, stamp } = again;
       const current =
         stamp.epoch === w.state.epoch && stamp.generation === liveTurn(w.state.projection)?.generation;
+      // What it cost is told once.
+      const free = { type: 'world' as const, stamp, event };
       // Nobody sends a piece twice under a live claim: pieces have no names to know them by.
-      if (current && (event.type === 'modelDelta' || event.type === 'toolOutput')) return null;
-      return w.take(again);
+      if (current && pieces.has(event.type)) return null;
+      return w.take(free);
     }
   }
+}
+
+const pieces: ReadonlySet<Event['type']> = new Set([
+  'modelDelta',
+  'modelNotice',
+  'summaryNotice',
+  'toolOutput',
+]);
+
+/** Words that fill the context to between the two thresholds. */
+function wordsLeft(w: World): number {
+  const { window, overhead } = w.provider ?? {};
+  const { context } = w.state.projection;
+  if (!window) return 1;
+  const used = usedOf({ ...context, overhead: overhead ?? 0 });
+  return Math.max(1, Math.round((window * 0.815 - used) / (context.counted?.scale ?? 1)));
 }
 
 /** To one of the messages that were ever said, the latest ones first. */
@@ -537,6 +672,8 @@ function dueOf(w: World, move: Extract<Move, { readonly do: 'goOn' }>): Move {
   if (w.preparing.length > 0) return move.prepare;
   if (openItems(w.state.projection).length > 0) return move.decide;
   if (w.running.length > 0) return move.end;
+  if (w.readings.length > 0) return { do: 'readForSummary', answered: true };
+  if (w.summaries.length > 0) return move.summary;
   return w.modelCalls.length > 0 ? move.answer : { do: 'store' };
 }
 
@@ -545,6 +682,10 @@ const reports = (w: World): readonly { readonly stamp: Stamp; readonly event: Ev
   ...w.modelCalls.flatMap(({ stamp, messageId }) => [
     { stamp, event: { type: 'modelDelta' as const, messageId, text: 'x', reasoning: '' } },
     { stamp, event: { type: 'modelEnded' as const, messageId, outcome: { type: 'aborted' as const } } },
+  ]),
+  ...w.summaries.flatMap(({ stamp, compactionId }) => [
+    { stamp, event: { type: 'summaryNotice' as const, compactionId, message: 'Part 2 of 5.' } },
+    { stamp, event: { type: 'summaryEnded' as const, compactionId, outcome: { type: 'aborted' as const } } },
   ]),
   ...w.running.flatMap(({ stamp, call: { callId } }) => [
     { stamp, event: { type: 'toolOutput' as const, callId, text: 'x' } },
@@ -592,7 +733,10 @@ function decide(
 function bringToRest(w: World): void {
   for (let round = 0; round < 400; round += 1) {
     w.store();
-    if (w.modelCalls.length > 0) w.answer({ text: 'done' });
+    if (w.overflows()) w.overflow();
+    else if (w.modelCalls.length > 0) w.answer({ text: 'done' });
+    else if (w.readings.length > 0) w.readForSummary();
+    else if (w.summaries.length > 0) w.summarised();
     else if (w.preparing.length > 0) w.prepare('read');
     else if (w.running[0]) w.end(w.running[0].call.callId);
     else if (w.backoffs.length > 0) w.waitOver();
