@@ -42,12 +42,19 @@ const checkpoint = (summary: string): Entry => ({
   context: { told: 0, counted: null, overhead: 0, window: null },
 });
 
-/** Begins a summary of these entries, by a model that reads `window` tokens. */
-function begin(entries: readonly Entry[], more: Partial<SummaryTask> & { readonly demo?: boolean } = {}) {
+/** Begins a summary of these entries, by a model that reads `window` tokens and, if `listed`, is known to. */
+function begin(
+  entries: readonly Entry[],
+  {
+    demo = false,
+    listed = true,
+    ...more
+  }: Partial<SummaryTask> & { readonly demo?: boolean; readonly listed?: boolean } = {},
+) {
   const clock = createTestClock();
-  const window = more.window ?? null;
+  const window = listed ? (more.window ?? null) : null;
   const model = createFakeModel([
-    { ...modelInfo, alias: 'a', window, fallbacks: ['b'], isDefault: true, demo: more.demo ?? false },
+    { ...modelInfo, alias: 'a', window, fallbacks: ['b'], isDefault: true, demo },
     { ...modelInfo, alias: 'b', window },
   ]);
   const controller = new AbortController();
@@ -182,7 +189,7 @@ describe('A summary', () => {
   });
 
   it('by a model of which only an earlier answer told the window is planned for that', () => {
-    const run = begin(messages(1), { window: 40_000 });
+    const run = begin(messages(1), { window: 40_000, listed: false });
     expect(run.asked(1).request.maxOutput).toBe(10_000);
   });
 
