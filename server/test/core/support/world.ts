@@ -199,8 +199,10 @@ export interface World {
 }
 
 /** A world around an open workstream with an empty transcript. */
-export function createWorld(...watchers: readonly Watcher[]): World {
-  const opened = opening();
+export const createWorld = (...watchers: readonly Watcher[]): World => worldOf(opening(), ...watchers);
+
+/** A world around what these entries are the journal of. */
+export function worldOf(opened: readonly Entry[], ...watchers: readonly Watcher[]): World {
   let durable: readonly Entry[] = opened;
   let journal: readonly Entry[] = opened;
   const receipts = new Map<string, Receipt>();

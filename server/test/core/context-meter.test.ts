@@ -1,0 +1,262 @@
+/**
+ * Owns: how full a context is said to be (D-39), example by example: what a provider counted, an estimate of the rest,
+ * and what is not believed.
+ */
+import { emptyProjection, type Context, type Entry, type Usage } from 'schema/projection';
+import { describe, expect, it } from 'vitest';
+import {
+  isEstimated,
+  isOverHard,
+  isOverSoft,
+  markOfAnswer,
+  mayFit,
+  roomIn,
+  usedOf,
+} from '../../src/core/context/meter.ts';
+import { weightOfAll } from '../../src/core/context/tokens.ts';
+import { all, last } from './support/telling.ts';
+import { createWorld, worldOf, type World } from './support/world.ts';
+
+const context = (over: Partial<Context>): Context => ({ ...emptyProjection.context, ...over });
+const usage = (inputTokens: number, outputTokens = 0, more: Partial<Usage> = {}): Usage => ({
+  inputTokens,
+  outputTokens,
+  ...more,
+});
+
+/** After an answer of 10 tokens to so much, with this usage. */
+const answered = (before: Partial<Context>, counted: Usage | null, tokens = 10): Context => {
+  const { window, overhead } = context(before);
+  return context({ ...before, ...markOfAnswer(context(before), { window, overhead }, counted, tokens) });
+};
+
+describe('what the context holds', () => {
+  it('is estimated until a provider has counted it: system prompt, tools and all that is told (G8)', () => {
+    const before = context({ told: 900, overhead: 100, window: 1_000 });
+    expect(usedOf(before)).toBe(1_000);
+    expect(isEstimated(before)).toBe(true);
+  });
+
+  it('is what the provider read and wrote, exactly, until something comes after it', () => {
+    const after = answered({ told: 900, overhead: 100, window: 70_000 }, usage(1_234, 15));
+    expect(usedOf(after)).toBe(1_249);
+    expect(isEstimated(after)).toBe(false);
+  });
+
+  it('is that and an estimate of what came since, by the same measure as the provider counts', () => {
+    const after = answered({ told: 900, overhead: 100, window: 70_000 }, usage(2_000, 20));
+    expect(after.counted?.scale).toBe(2);
+    expect(usedOf({ ...after, told: after.told + 50 })).toBe(2_020 + 2 * 50);
+    expect(isEstimated({ ...after, told: after.told + 50 })).toBe(true);
+  });
+
+  it('does not count cached tokens again, which are in what was read: 39,096 of 70,000 is not nearly full (G7)', () => {
+    const after = answered(
+      { told: 38_000, overhead: 150, window: 70_000 },
+      usage(38_196, 900, { cachedInputTokens: 38_153 }),
+      900,
+    );
+    expect(usedOf(after)).toBe(39_096);
+    expect(isOverSoft(after)).toBe(false);
+  });
+
+  it('does not hold the thoughts of an answer, which are not told again, whether they are counted apart or not', () => {
+    const apart = answered(
+      { told: 900, overhead: 100, window: 70_000 },
+      usage(1_000, 5_010, { reasoningTokens: 5_000 }),
+    );
+    expect(usedOf(apart)).toBe(1_010);
+    const hidden = answered({ told: 900, overhead: 100, window: 70_000 }, usage(1_000, 5_010));
+    expect(usedOf(hidden)).toBeLessThan(1_200);
+  });
+});
+
+describe('a count', () => {
+  it.each([null, usage(0, 0), usage(-5, 3)])(
+    'that is missing or nothing is unknown, not empty: the estimate grows on (G8)',
+    (counted) => {
+      const after = answered({ told: 900, overhead: 100, window: 70_000 }, counted);
+      expect(after.counted).toBeNull();
+      expect(usedOf(after)).toBe(1_010);
+    },
+  );
+
+  it('above the window is not believed, and the count before it stands (G9)', () => {
+    const first = answered({ told: 20_000, overhead: 1_000, window: 64_000 }, usage(21_000, 10));
+    const second = answered({ ...first, told: first.told + 12 }, usage(4 * 21_010, 10));
+    expect(second.counted).toEqual(first.counted);
+    expect(isOverSoft(second)).toBe(false);
+  });
+
+  it.each([2, 4])(
+    'that leaps to %i times what was there, for one short message, is not believed (G9)',
+    (times) => {
+      const first = answered({ told: 65_000, overhead: 1_000, window: 200_000 }, usage(66_000, 10));
+      const second = answered({ ...first, told: first.told + 12 }, usage(times * 66_010, 10));
+      expect(second.counted).toEqual(first.counted);
+      expect(isOverSoft(second)).toBe(false);
+    },
+  );
+
+  it('that grows with what was told is believed, also by other rules than those of the estimate', () => {
+    const first = answered({ told: 5_000, overhead: 1_000, window: 200_000 }, usage(9_000, 10));
+    const second = answered({ ...first, told: first.told + 30_000 }, usage(60_000, 10));
+    expect(second.counted?.tokens).toBe(60_010);
+  });
+
+  it('of what was not read from a cache only is not believed', () => {
+    const first = answered({ told: 80_000, overhead: 1_000, window: 200_000 }, usage(81_000, 10));
+    const second = answered({ ...first, told: first.told + 12 }, usage(43, 10));
+    expect(second.counted).toEqual(first.counted);
+  });
+
+  it.each([usage(1e12, 10), usage(1_000, 1e12), usage(1e12, 1e12), usage(1, 1)])(
+    'that was believed wrongly where nothing is known of the window shuts out no right one after it (%o)',
+    (absurd) => {
+      const first = answered({ told: 900, overhead: 100 }, absurd);
+      const second = answered({ ...first, told: first.told + 1_000, window: 64_000 }, usage(2_100, 10));
+      expect(second.counted?.tokens).toBe(2_110);
+    },
+  );
+
+  it.each([usage(1, 1), usage(250_000, 0)])(
+    'makes no estimate smaller than half or larger than four times (%o)',
+    (of) => {
+      const { counted } = answered({ told: 900, overhead: 100, window: 300_000 }, of);
+      expect(counted?.scale).toBeGreaterThanOrEqual(0.5);
+      expect(counted?.scale).toBeLessThanOrEqual(4);
+    },
+  );
+});
+
+describe('a threshold', () => {
+  it('is crossed at 80 % and at 90 % of the window, by what comes as well (D-39)', () => {
+    const at = (told: number): Context => context({ told, window: 1_000 });
+    expect([isOverSoft(at(800)), isOverSoft(at(801)), isOverSoft(at(700), 101)]).toEqual([false, true, true]);
+    expect([isOverHard(at(900)), isOverHard(at(901)), isOverHard(at(700), 201)]).toEqual([false, true, true]);
+    expect([mayFit(at(1_000)), mayFit(at(1_001))]).toEqual([true, false]);
+  });
+
+  it('is nowhere where the window is not known', () => {
+    const unknown = context({ told: 1e9 });
+    expect([isOverSoft(unknown), isOverHard(unknown), mayFit(unknown)]).toEqual([false, false, true]);
+    expect(roomIn(unknown)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('leaves room for an answer, a quarter of the window at most, and is never below nothing', () => {
+    expect(roomIn(context({ told: 100, window: 1_000 }))).toBe(1_000 - 250 - 50 - 100);
+    expect(roomIn(context({ told: 100, window: 1_000 }), 40)).toBe(1_000 - 40 - 50 - 100);
+    expect(roomIn(context({ told: 5_000, window: 1_000 }))).toBe(0);
+  });
+});
+
+/** Ann asks and is answered, and the provider counts 1.5 tokens for each of the estimate. */
+function counting(): World {
+  const w = createWorld();
+  w.provider = { window: 50_000, overhead: 200, factor: 1.5, counts: 'HONESTLY' };
+  for (const text of ['first', 'second']) {
+    w.send(text);
+    w.store();
+    w.answer({ text: `the ${text} answer` });
+    w.store();
+  }
+  return w;
+}
+const contextNow = (w: World): Context => w.state.projection.context;
+
+describe('in a conversation', () => {
+  it('the count is of the last answer, and what is said after it is estimated beside it', () => {
+    const w = counting();
+    const { counted, told } = contextNow(w);
+    expect(counted).toEqual(last(w, 'ASSISTANT').context?.counted);
+    expect(counted?.told).toBe(told);
+    w.send('third');
+    expect(contextNow(w).told).toBeGreaterThan(told);
+    expect(contextNow(w).counted).toEqual(counted);
+  });
+
+  it('a rewind restores the count of the answer that is the last one again (D-59)', () => {
+    const w = counting();
+    const [first] = all(w, 'ASSISTANT');
+    w.rewind(all(w, 'USER')[1]!.id);
+    expect(contextNow(w)).toMatchObject({ told: first!.context!.told, counted: first!.context!.counted });
+    expect(isEstimated(contextNow(w))).toBe(false);
+  });
+
+  it('a rewind to the beginning leaves nothing that was counted', () => {
+    const w = counting();
+    w.rewind(all(w, 'USER')[0]!.id);
+    expect(contextNow(w)).toMatchObject({ told: 0, counted: null, window: 50_000 });
+  });
+
+  it('another model drops the count and the window: it counts by its own rules', () => {
+    const w = counting();
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    expect(contextNow(w)).toMatchObject({ counted: null, window: null });
+  });
+
+  it('what another model counted is not taken up again by a rewind', () => {
+    const w = counting();
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    w.send('third');
+    w.store();
+    w.answer({ text: 'the third', alias: 'other' });
+    expect(contextNow(w).counted).not.toBeNull();
+    w.rewind(all(w, 'USER')[2]!.id);
+    expect(contextNow(w).counted).toBeNull();
+  });
+
+  it('an answer of the model that was left while it answered counts for nothing in the one that was chosen', () => {
+    const w = counting();
+    w.send('third');
+    w.store();
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    w.answer({ text: 'of the old one' });
+    expect(contextNow(w)).toMatchObject({ counted: null, window: null });
+  });
+
+  it('a summary drops the count, which was of all that it stands for', () => {
+    const w = counting();
+    w.compact();
+    w.store();
+    w.summarised('In short.');
+    expect(contextNow(w)).toMatchObject({ counted: null, told: last(w, 'CHECKPOINT').context.told });
+    expect(usedOf(contextNow(w))).toBe(200 + weightOfAll(w.state.conversation));
+  });
+
+  it('a rewind above a summary goes back to no count of before it', () => {
+    const w = counting();
+    w.send('third');
+    w.store();
+    w.overflow('THERE');
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    w.answer({ text: 'the third answer' });
+    w.store();
+    w.rewind(all(w, 'USER')[2]!.id);
+    expect(w.state.conversation.map((e) => e.kind)).toEqual(['CHECKPOINT']);
+    expect(contextNow(w)).toMatchObject({ counted: null, told: weightOfAll(w.state.conversation) });
+  });
+
+  it('what an earlier build wrote, which said nothing of tokens, is weighed at the first answer', () => {
+    const old: Entry[] = counting().durable.map((entry) => {
+      const { tokens: _, ...rest } = entry;
+      if (rest.kind !== 'ASSISTANT') return rest;
+      const { context: _context, ...answer } = rest;
+      return answer;
+    });
+    const w = worldOf(old);
+    expect(contextNow(w).told).toBe(0);
+    w.provider = { window: 50_000, overhead: 0, factor: 1, counts: 'NOTHING' };
+    w.send('third');
+    w.store();
+    w.answer({ text: 'the third answer' });
+    expect(contextNow(w).told).toBe(weightOfAll(w.state.conversation));
+    w.send('fourth');
+    w.store();
+    w.overflow('THERE');
+    w.store();
+    expect(w.summaries[0]?.entries.length).toBeGreaterThan(2);
+  });
+});
