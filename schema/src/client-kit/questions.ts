@@ -1,16 +1,21 @@
 /** Owns: what a person is asked, and the answer to it. Does not own: who may be asked (the server). */
-import { openCycles, type ApprovalItem, type Projection } from '../projection/index.ts';
+import { openCycles, type ApprovalCycle, type ApprovalItem, type Projection } from '../projection/index.ts';
 import type { Known } from './followed.ts';
 
-/** A call that waits for a person, and the cycle it stands in: all that a decision names (D-64). */
-export interface Question extends ApprovalItem {
+/**
+ * A call, or more of the budget (`kind` BUDGET, D-33), that waits for a person, and the cycle it stands in: all that a
+ * decision names (D-64).
+ */
+export interface Question extends ApprovalItem, Pick<ApprovalCycle, 'kind' | 'budget'> {
   readonly cycleId: string;
 }
 
 /** What waits for a person, oldest first. */
 export const openQuestions = (projection: Projection): readonly Question[] =>
-  openCycles(projection).flatMap((cycle) =>
-    cycle.items.filter((item) => item.decision === null).map((item) => ({ ...item, cycleId: cycle.id })),
+  openCycles(projection).flatMap(({ id: cycleId, kind, budget, items }) =>
+    items
+      .filter((item) => item.decision === null)
+      .map((item) => ({ ...item, cycleId, kind, ...(budget && { budget }) })),
   );
 
 /**

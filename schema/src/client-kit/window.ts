@@ -55,12 +55,15 @@ type PageAnswer = Answer<{ readonly workstream: Page | null }>;
 /** A server that does not keep D-53. */
 const gap = networkFailure('The server sent entries that do not follow one another. Reload the page.');
 
-/** The entries with what is to be seen of rewinds. */
+/** The entries with what is to be seen of rewinds; a summary holds whatever is taken back above its watermark. */
 export const rowsOf = (
   entries: readonly Entry[],
   projection: { readonly superseded: readonly Span[] },
 ): readonly Row[] =>
-  entries.map((entry) => ({ entry, superseded: isSuperseded(projection, entry.revision) }));
+  entries.map((entry) => ({
+    entry,
+    superseded: entry.kind !== 'CHECKPOINT' && isSuperseded(projection, entry.revision),
+  }));
 
 /** What a page holds on its own. */
 function windowOf({ superseded, history }: Page): Window {

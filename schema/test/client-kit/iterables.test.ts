@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
-import { createWeirClient, type Followed, type Question } from '../../src/client-kit/index.ts';
-import type { ApprovalItem, EntryBody } from '../../src/projection/index.ts';
-import type { DecideApproval } from '../../src/services.ts';
+import { createWeirClient, openQuestions, type Followed, type Question } from '../../src/client-kit/index.ts';
+import {
+  applyEntries,
+  emptyProjection,
+  type ApprovalItem,
+  type EntryBody,
+} from '../../src/projection/index.ts';
+import type { CompactWorkstream, DecideApproval } from '../../src/services.ts';
 import { workstreamGlobalId } from '../../src/types/global-id.ts';
-import { began, liveTurn, open, said } from '../projection/journals.ts';
+import { began, budgeted, journalOf, liveTurn, open, said } from '../projection/journals.ts';
 import { createInProcess, hastyPace, servicesOf, until } from './support/in-process.ts';
 import { createWorld } from './support/world.ts';
 
@@ -176,14 +181,45 @@ it('D-64 gives each open question once, in order, when it is durable and nobody 
   resume();
   await turns();
   expect(given.map((question) => question.callId)).toEqual(['a', 'c']);
-  expect(given[0]).toEqual({ ...item('a'), cycleId: 'c1' });
+  expect(given[0]).toEqual({ ...item('a'), cycleId: 'c1', kind: 'TOOLS' });
   client.dispose();
   await over;
 });
 
+it('D-33 says of a question about the budget how much is asked for', () => {
+  const budget = { spent: 1_200, limit: 1_000, grant: 1_000 };
+  const asked = applyEntries(emptyProjection, journalOf(open, began, budgeted(budget, null)));
+  expect(openQuestions(asked)).toMatchObject([{ cycleId: 'b1', callId: 'budget', kind: 'BUDGET', budget }]);
+});
+
+it('D-40 asks for a summary under a key of its own, and a refusal is a value', async () => {
+  const asked: CompactWorkstream[] = [];
+  const refused = {
+    type: 'Rejected',
+    code: 'NOTHING_TO_COMPACT',
+    message: 'Too short.',
+    retryable: true,
+  } as const;
+  const transport = createInProcess({
+    workstreams: {
+      compact: (_by, input) => {
+        asked.push(input);
+        return Promise.resolve(
+          asked.length === 1 ? ({ type: 'Accepted', durability: 'DURABLE', turnId: 't9' } as const) : refused,
+        );
+      },
+    },
+  });
+  const client = createWeirClient({ url: '', token: '', transport, pace: hastyPace() });
+  expect(await client.compact(id)).toMatchObject({ type: 'Accepted', payload: { turnId: 't9' } });
+  expect(await client.compact(id)).toMatchObject({ type: 'Rejected', code: 'NOTHING_TO_COMPACT' });
+  expect(asked.map(({ workstreamId }) => workstreamId)).toEqual(['w1', 'w1']);
+  expect(new Set(asked.map(({ key }) => key)).size).toBe(2);
+});
+
 it('D-62 decides with what was seen, and a question that is gone is a value', async () => {
   const { client, decided } = begin();
-  const question = { ...item('a'), cycleId: 'c1' };
+  const question = { ...item('a'), cycleId: 'c1', kind: 'TOOLS' } as const;
   const outcome = await client.decide(id, question, 'DENIED', 'not now');
   expect(outcome).toMatchObject({ type: 'Rejected', facts: { currentCycleIds: ['c9'] } });
   expect(decided[0]).toMatchObject({

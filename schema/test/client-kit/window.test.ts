@@ -3,7 +3,8 @@ import { createWeirClient, rowsOf, type Windowed } from '../../src/client-kit/in
 import { WINDOW_PAGE } from '../../src/client-kit/window.ts';
 import { encodeRevision } from '../../src/types/history.ts';
 import { workstreamGlobalId } from '../../src/types/global-id.ts';
-import { rewound } from '../projection/journals.ts';
+import { applyEntries, emptyProjection } from '../../src/projection/index.ts';
+import { journalOf, markOf, open, rewound, said, summarised } from '../projection/journals.ts';
 import { bodies } from './support/bodies.ts';
 import { createInProcess, hastyPace, servicesOf, until } from './support/in-process.ts';
 import { createWorld } from './support/world.ts';
@@ -72,9 +73,22 @@ it('D-59 marks what rewinds took out, also when it was taken out since', async (
   const superseded = rowsOf(now().window!.entries, now().window!).filter((row) => row.superseded);
   expect(superseded.map((row) => row.entry.revision)).toEqual(
     now()
-      .window!.entries.map((entry) => entry.revision)
-      .filter((revision) => revision > 180),
+      .window!.entries.filter((entry) => entry.revision > 180 && entry.kind !== 'CHECKPOINT')
+      .map((entry) => entry.revision),
   );
+});
+
+it('D-40 marks no summary as taken out, which holds whatever is taken back above its watermark', () => {
+  const entries = journalOf(open, said(), said(), summarised(2, markOf(9)), said(), rewound(2));
+  const { superseded } = applyEntries(emptyProjection, entries);
+  expect(rowsOf(entries, { superseded }).map((row) => row.superseded)).toEqual([
+    false,
+    false,
+    true,
+    false,
+    true,
+    false,
+  ]);
 });
 
 it('says what failed and reads again when asked, keeps what it has, and is silent once stopped', async () => {

@@ -270,7 +270,7 @@ describe('a query', () => {
   it.each([
     [
       'many values',
-      '{ a: workstreams(first: 200) { ...e } b: workstreams(first: 200) { ...e } } fragment e on WorkstreamConnection { edges { node { ' +
+      '{ a: workstreams(first: 200) { ...e } b: workstreams(first: 200) { ...e } c: workstreams(first: 200) { ...e } } fragment e on WorkstreamConnection { edges { node { ' +
         Array.from({ length: 400 }, (_, i) => `f${i}: title`).join(' ') +
         ' } } }',
     ],
