@@ -1,7 +1,7 @@
 /** What is spent is counted, whatever becomes of who spent it (D-5, D-33). */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Actor } from '../../src/app/actor/actor.ts';
-import { createWorld, settled, until, type World } from './support/world.ts';
+import { createWorld, poison, settled, until, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -91,9 +91,35 @@ describe('A model call', () => {
 
   it('is counted before a server that stops has stopped', async () => {
     await asked();
-    const stopping = actor.stop(1_000);
+    world.storage.hold();
+    let stopped = false;
+    const stopping = actor.stop(1_000).then(() => (stopped = true));
+    await until(() => world.storage.heldCalls === 1);
+    await settled();
+    expect(stopped).toBe(false);
+    world.storage.release();
     await stopping;
     expect(await usage()).toMatchObject({ calls: 1, estimatedCalls: 1 });
+  });
+
+  it('does not keep a server from stopping when it cannot be counted', async () => {
+    await asked();
+    world.storage.hold();
+    const stopping = actor.stop(1_000);
+    await until(() => world.storage.heldCalls === 1);
+    await settled();
+    await world.clock.advance(3_000);
+    await stopping;
+    world.storage.release();
+  });
+
+  it('whose step throws is counted, for the model has answered (D-71)', async () => {
+    const call = await asked();
+    call.end(poison);
+    await until(() => world.model.calls[1]);
+    await settled();
+    expect(world.log.map(({ message }) => message)).toContain('a step threw');
+    expect(await usage()).toMatchObject({ calls: 1, inputTokens: 1_000 });
   });
 });
 

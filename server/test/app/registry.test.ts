@@ -3,15 +3,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createRecovery, endLeftoversOfTheDead, recoverLiveTurns } from '../../src/app/rounds/recovery.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createMemoryStorage } from '../support/memory-storage.ts';
-import { attach, createWorld, newKey, settled, until, type World } from './support/world.ts';
+import { attach, createWorld, newKey, poison, settled, until, type World } from './support/world.ts';
 
 let world: World;
 beforeEach(async () => {
   world = await createWorld();
 });
 
-/** An outcome no model may give: the step that takes it throws. */
-const poison = { type: 'answered' } as never;
 const quarantineOf = async (id: string) => (await world.storage.catalog.get(id))?.quarantine ?? null;
 const epochOf = async (id: string) => (await world.storage.journal.head(id))?.epoch;
 const boot = (w: World) =>
@@ -113,7 +111,7 @@ describe('A step that throws', () => {
     expect(world.model.calls).toHaveLength(3);
     expect(world.registry.peek(id)).toBeNull();
     const reason = await quarantineOf(id);
-    expect(reason).toMatch(/undefined/);
+    expect(reason).toBe('poison');
     expect(await world.registry.load(id)).toEqual({ type: 'Rejected', code: 'QUARANTINED', reason });
     expect(await world.send(id, 'hello?')).toMatchObject({ type: 'Rejected', code: 'QUARANTINED' });
     const shown = await world.services.workstreams.get(id);

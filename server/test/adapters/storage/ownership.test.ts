@@ -193,6 +193,7 @@ describe('A claim', () => {
         incarnation: made.incarnation,
         epoch: 2,
         projection: batch.projection,
+        spent: 0,
         previousHost: 'host-a',
         failedLoads: 0,
         createdAt: (await here.catalog.get(made.id))?.createdAt,

@@ -22,7 +22,7 @@ import type { Command } from '../../../src/core/inputs.ts';
 import type { Guidance } from '../../../src/ports/guidance.ts';
 import type { Ids } from '../../../src/ports/ids.ts';
 import type { Log } from '../../../src/ports/log.ts';
-import type { ModelInfo } from '../../../src/ports/model.ts';
+import type { ModelAnswer, ModelInfo } from '../../../src/ports/model.ts';
 import type { Processes } from '../../../src/ports/processes.ts';
 import type { Workspaces } from '../../../src/ports/workspaces.ts';
 import { createTestClock, type TestClock } from '../../support/clock.ts';
@@ -88,6 +88,20 @@ export const unchanged = {
 
 /** No file says anything to a model. */
 const noGuidance: Guidance = { ofServer: () => null, ofWorkspace: () => Promise.resolve(null) };
+
+/** An answer that can be counted, and on which the step throws. */
+export const poison: ModelAnswer = {
+  type: 'answered',
+  text: '',
+  reasoning: '',
+  calls: [],
+  get finish(): never {
+    throw new Error('poison');
+  },
+  usage: { inputTokens: 1_000, outputTokens: 20 },
+  alias: 'test',
+  model: 'test',
+};
 
 /** A caller that waits for the answer. */
 export const waits: AbortSignal = new AbortController().signal;
