@@ -3,7 +3,8 @@
  * Does not own: how it is summed (server/test/contracts and adapters/storage).
  */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ModelCall } from '../../src/ports/usage.ts';
+import { createUsage } from '../../src/app/services/usage.ts';
+import type { ModelCall, UsageStore } from '../../src/ports/usage.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import { ada, createWorld, newKey, type World } from './support/world.ts';
 
@@ -64,11 +65,20 @@ describe('Sums of what was spent', () => {
     expect(await world.services.usage.groups({ ...asked, through: '2000-01-02' })).toEqual([]);
   });
 
-  it('of a workstream and of one turn, and zeroes of a text that can be no turn', async () => {
+  it('of a workstream and of one turn', async () => {
     await record(id, call(1), call(2, { turnId: 't2' }), call(3, { turnId: null, purpose: 'TITLE' }));
     expect(await world.services.usage.ofWorkstream(id)).toMatchObject({ calls: 3, inputTokens: 600 });
     expect(await world.services.usage.ofTurn(id, 't2')).toMatchObject({ calls: 1, inputTokens: 200 });
-    expect(await world.services.usage.ofTurn(id, 't2\0')).toMatchObject({ calls: 0, cost: null });
+  });
+
+  it('of a text that can be no turn are zeroes, and the database, which does not take every text, is not asked', async () => {
+    const usage: UsageStore = {
+      ...world.storage.usage,
+      totalOfTurn: () => Promise.reject(new Error('invalid byte sequence for encoding "UTF8": 0x00')),
+    };
+    const { ofTurn } = createUsage({ usage, registry: world.registry, catalog: world.storage.catalog });
+    expect(await ofTurn(id, 't2\0')).toMatchObject({ calls: 0, cost: null });
+    await expect(ofTurn(id, 't2')).rejects.toThrow('invalid byte');
   });
 
   it('fail rather than say less when the database is away', async () => {
