@@ -13,8 +13,6 @@ import { weightOfAll } from './tokens.ts';
 const soft = 0.8;
 /** Above it the model is not asked before room was made (D-39: soft + 0.10, at most 0.95). */
 const hard = Math.min(0.95, soft + 0.1);
-/** Kept free beside the answer, for what an estimate is wrong by. */
-const slack = 0.05;
 
 /** Tokens the model is told now. */
 export function usedOf({ told, counted, overhead }: ContextMark): number {
@@ -36,13 +34,11 @@ const isOver = (context: ContextMark, part: number, more: number): boolean =>
 export const mayFit = (context: ContextMark): boolean =>
   context.window === null || usedOf(context) <= context.window;
 
-/** Tokens there is room for, when an answer of at most `maxOutput` (null: not said) is to fit as well (R-1.12). */
-export function roomIn(context: ContextMark, maxOutput: number | null = null): number {
-  const { window } = context;
-  if (window === null) return Number.POSITIVE_INFINITY;
-  const answer = Math.min(maxOutput ?? window / 4, window / 4);
-  return Math.max(0, Math.floor(window - answer - window * slack - usedOf(context)));
-}
+/** Tokens there is room for below the hard threshold: what fills no more of the window may be sent. */
+export const roomIn = (context: ContextMark): number =>
+  context.window === null
+    ? Number.POSITIVE_INFINITY
+    : Math.max(0, Math.floor(context.window * hard - usedOf(context)));
 
 /** What was asked: how much the model can read, and what stood beside the conversation. */
 export interface Room {

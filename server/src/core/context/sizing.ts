@@ -16,6 +16,8 @@ const floor = 700;
 const smallPool = 1_400;
 /** With less than that a piece of an output says nothing. */
 const least = 60;
+/** What it costs to say that something is left out. */
+const mark = 50;
 
 interface Sized {
   readonly result: ToolResult;
@@ -32,7 +34,7 @@ export function sizeResults(results: readonly ToolResult[], context: Context): r
   return sized.map(({ result, tokens }, i) => {
     const allowed = Math.min(shares[i]!, each);
     if (tokens <= allowed) return result;
-    const content = shorten(result.content, allowed / tokens);
+    const content = shorten(result.content, Math.max(0, allowed - mark) / tokens);
     return content.length < result.content.length ? { ...result, content } : result;
   });
 }
