@@ -23,8 +23,8 @@ const full = (told: number, window: number | null = 10_000): Context => ({
   told,
   window,
 });
-/** What is left of it, when an answer and a little more is to fit. */
-const room = (told: number): number => 10_000 - 2_500 - 500 - told;
+/** What is left of it below the hard threshold. */
+const room = (told: number): number => 9_000 - told;
 
 const sizes = (context: Context, ...given: readonly ToolResult[]): readonly number[] =>
   sizeResults(given, context).map(({ content }) => estimateTokens(content));

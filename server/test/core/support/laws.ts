@@ -774,8 +774,8 @@ export const laws: Laws = {
     },
   }),
 
-  'a turn begins one compaction at most between two answers (D-39)': () => {
-    const check = (world: World): void => {
+  'a turn begins one compaction at most between two answers (D-39)': () => ({
+    onEnd: (world) => {
       let known: string | undefined;
       let begun = 0;
       for (const e of world.journal) {
@@ -787,9 +787,8 @@ export const laws: Laws = {
         known = id ?? known;
         assert.ok(begun <= 1, 'a second one');
       }
-    };
-    return { onEnd: check };
-  },
+    },
+  }),
 
   'an answer with open calls and an input nobody has answered are never summarised, and what is worked on crosses word for word (D-40, G2)':
     () => {

@@ -1,0 +1,700 @@
+/**
+ * Owns: summarising a conversation (D-34, D-39, D-40), example by example: when it is due, what follows, and that
+ * nothing is lost by one that comes to nothing.
+ */
+import { activityOf, compactionAdvice, isCompacting, type Entry } from 'schema/projection';
+import { describe, expect, it } from 'vitest';
+import { lower } from '../../src/core/conversation/lower.ts';
+import { all, callIds, kinds, last, outcome, queued, shows } from './support/telling.ts';
+import { ann, bob, createWorld, type Provider, type World } from './support/world.ts';
+
+const words = (n: number): string => 'word '.repeat(n).trim();
+const provider = (over: Partial<Provider> = {}): Provider => ({
+  window: 4_000,
+  overhead: 100,
+  factor: 1,
+  counts: 'NOTHING',
+  ...over,
+});
+
+/** Older history of about so many tokens, in two exchanges. */
+function talked(tokens = 1_000, over: Partial<Provider> = {}): World {
+  const w = createWorld();
+  w.provider = provider(over);
+  for (const text of ['first', 'second']) {
+    w.send(text);
+    w.store();
+    w.answer({ text: words(tokens / 2) });
+    w.store();
+  }
+  return w;
+}
+
+/** Ann asks, and the model declares calls, which run. */
+function working(w: World, calls = 1): World {
+  w.send('fix it, please');
+  w.store();
+  again(w, calls);
+  return w;
+}
+function again(w: World, calls = 1): void {
+  w.declare(...Array.from({ length: calls }, () => 'read_file'));
+  w.store();
+  w.prepare('read');
+  w.store();
+}
+function endAll(w: World, content: string): void {
+  for (const { call } of w.running) w.end(call.callId, { content });
+}
+
+/** Older history that another window had room for. */
+function long(tokens: number): World {
+  const w = talked(tokens, { window: null });
+  w.provider = provider();
+  return w;
+}
+
+const contextOf = (w: World) => w.state.projection.context;
+const lowered = (w: World): string => JSON.stringify(lower('', w.state.conversation));
+const told = (w: World): readonly string[] =>
+  w.state.conversation.map((e: Entry) =>
+    e.kind === 'CHECKPOINT' ? e.summary : e.kind === 'TOOL' ? e.content : 'text' in e ? e.text : e.kind,
+  );
+const advices = (w: World) => all(w, 'SYSTEM').filter((e) => e.source === compactionAdvice);
+const notices = (w: World, act: () => { readonly items: readonly unknown[] }): string =>
+  (act().items as { message?: string }[]).map((item) => item.message ?? '').join(' ');
+const trigger = (w: World) => w.state.projection.turn?.compaction?.trigger;
+
+/** The answer that is asked for does not fit, as the provider says. */
+function overflown(w = talked()): World {
+  w.send('fix it, please');
+  w.store();
+  w.overflow('THERE', 'The provider says: too long.');
+  w.store();
+  return w;
+}
+
+describe('a nearly full context', () => {
+  /** Half of the window is history; the results bring it above the soft threshold, not above the hard one. */
+  function advised(): World {
+    const w = working(talked(1_800));
+    endAll(w, words(1_400));
+    w.store();
+    return w;
+  }
+
+  it('is told to the model once in a turn, after the results, so that it can wind down (D-40)', () => {
+    const w = advised();
+    expect(advices(w)).toHaveLength(1);
+    expect(kinds(w).slice(-2)).toEqual(['TOOL', 'SYSTEM']);
+    expect(advices(w)[0]!.text).toMatch(
+      /^\[From the server, not from the person: your context is 8\d % full\./,
+    );
+    expect(isCompacting(w.state.projection)).toBe(false);
+    again(w);
+    endAll(w, 'tiny');
+    expect(advices(w)).toHaveLength(1);
+  });
+
+  it('is told before what a person says, who has the last word', () => {
+    const w = working(talked(1_800));
+    w.steer('rather do this');
+    endAll(w, words(1_400));
+    expect(kinds(w).slice(-4)).toEqual(['TOOL', 'SYSTEM', 'QUEUE', 'USER']);
+  });
+
+  it('is summarised when the model has wound down, and it goes on with what is left, the request before it (D-40, G2)', () => {
+    const w = advised();
+    w.answer({ text: 'Left to do: the tests.' });
+    expect(w.state.projection.turn?.compaction).toMatchObject({ trigger: 'END_OF_TURN', resume: true });
+    w.store();
+    w.summarised('In short.');
+    expect(last(w, 'USER')).toMatchObject({ source: 'COMPACTION_RESUME', author: ann });
+    expect(last(w, 'CHECKPOINT').request).toEqual({ text: 'fix it, please', author: ann });
+    w.store();
+    expect(w.modelCalls).toHaveLength(1);
+    expect(told(w)[0]).toBe('In short.');
+    w.answer({ text: 'All done.' });
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED', reason: 'DONE' });
+  });
+
+  it('is summarised at the end of a turn that was not advised, which then ends (D-34)', () => {
+    const w = talked(1_800);
+    w.send('more');
+    w.store();
+    w.answer({ text: words(1_700) });
+    expect(w.state.projection.turn?.compaction).toMatchObject({ trigger: 'END_OF_TURN', resume: false });
+    w.store();
+    w.summarised('In short.');
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED', reason: 'DONE' });
+    expect(last(w, 'CHECKPOINT').request).toBeNull();
+  });
+
+  it('is summarised before what is queued is said, and that goes on in the same turn', () => {
+    const w = talked(1_800);
+    w.send('more');
+    w.store();
+    w.send('and this');
+    w.answer({ text: words(1_700) });
+    expect(queued(w)).toEqual(['and this']);
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    expect(told(w).at(-1)).toBe('and this');
+    expect(w.modelCalls).toHaveLength(1);
+    expect(outcome(w)).toBeNull();
+  });
+
+  it('is not advised about what came to nothing twice in the turn', () => {
+    const w = working(talked(1_800), 2);
+    for (const _ of [1, 2]) {
+      endAll(w, words(1_400));
+      w.store();
+      w.summarised({ type: 'failed', reason: 'EMPTY_SUMMARY', message: 'Nothing.' });
+      w.store();
+      again(w, 2);
+    }
+    expect(contextOf(w)).toMatchObject({ failures: 2, advised: false });
+    const before = advices(w).length;
+    endAll(w, 'small');
+    expect(advices(w)).toHaveLength(before);
+    expect(isCompacting(w.state.projection)).toBe(false);
+  });
+});
+
+describe('results that do not fit', () => {
+  function owed(): World {
+    const w = working(talked(2_200), 2);
+    endAll(w, words(1_200));
+    return w;
+  }
+
+  it('wait for the summary, and are sized by the room there is then (D-34)', () => {
+    const w = owed();
+    expect(trigger(w)).toBe('TOOLS');
+    expect(shows(w)).toBe('RUNNING');
+    expect(activityOf(w.state.projection)).toBe('COMPACTING');
+    expect(all(w, 'TOOL')).toEqual([]);
+    w.store();
+    expect(w.summaries).toHaveLength(1);
+    w.summarised('In short.');
+    // Both whole: there is room again.
+    expect(all(w, 'TOOL').map((e) => e.content)).toEqual([words(1_200), words(1_200)]);
+    expect(kinds(w).slice(-4)).toEqual(['CHECKPOINT', 'TURN', 'TOOL', 'TOOL']);
+    w.store();
+    expect(told(w).slice(0, 1)).toEqual(['In short.']);
+    expect(w.state.conversation.map((e) => e.kind)).toEqual([
+      'CHECKPOINT',
+      'USER',
+      'ASSISTANT',
+      'TOOL',
+      'TOOL',
+    ]);
+    // Its message stays.
+    expect(last(w, 'CHECKPOINT').request).toBeNull();
+  });
+
+  it('are sized to what room there is when there will be no summary', () => {
+    const w = owed();
+    w.store();
+    expect(notices(w, () => w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' }))).toMatch(
+      /No luck\. The conversation is as it was\./,
+    );
+    expect(all(w, 'TOOL').every((e) => e.content.length < 5_000)).toBe(true);
+    expect(last(w, 'TOOL').content).toMatch(/left out here|not shown/);
+    w.store();
+    // Room could not be made: the endpoint has the last word.
+    expect(w.modelCalls[0]?.guarded).toBe(false);
+  });
+
+  it('above the soft threshold wait where the model had been advised already (D-34)', () => {
+    const w = working(talked(1_800));
+    endAll(w, words(1_400));
+    w.store();
+    again(w);
+    endAll(w, words(100));
+    expect(trigger(w)).toBe('TOOLS');
+  });
+
+  it('that are small pass whole at 75 %, and a big one has a summary made instead of starving (G13)', () => {
+    const w = working(talked(2_800), 2);
+    const [small, big] = callIds(w);
+    w.end(small!, { content: '{"watch_id":"w1"}' });
+    w.end(big!, { content: 'x'.repeat(200_000) });
+    expect(trigger(w)).toBe('TOOLS');
+    w.store();
+    w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' });
+    expect(all(w, 'TOOL').map((e) => e.content.slice(0, 30))).toEqual(['{"watch_id":"w1"}', 'x'.repeat(30)]);
+  });
+
+  it('but for a little pass whole at 75 %: there is no room that is neither used nor made (G13)', () => {
+    const w = working(talked(2_800));
+    endAll(w, words(350));
+    expect(isCompacting(w.state.projection)).toBe(false);
+    expect(last(w, 'TOOL').content).toBe(words(350));
+    expect(advices(w)).toHaveLength(1);
+  });
+
+  it('after all, as the provider says, end the turn: room was made for this answer (D-39)', () => {
+    const w = owed();
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    w.overflow('THERE', 'Too long.');
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', message: 'Too long.' });
+  });
+
+  it('are tried to be made room for twice in a turn, and not a third time', () => {
+    const w = owed();
+    const failed = { type: 'failed', reason: 'X', message: 'No luck.' } as const;
+    const begun = (): number =>
+      new Set(all(w, 'TURN').flatMap((e) => (e.turn.compaction ? [e.turn.compaction.id] : []))).size;
+    for (let round = 0; round < 4; round += 1) {
+      w.store();
+      if (w.summaries.length > 0) w.summarised(failed);
+      w.store();
+      again(w, 2);
+      endAll(w, words(1_200));
+    }
+    expect(begun()).toBe(2);
+  });
+});
+
+describe('what does not fit', () => {
+  it('is found before anybody is asked, summarised, and asked without looking again (D-39)', () => {
+    const w = long(3_700);
+    w.send('fix it, please');
+    w.store();
+    expect(w.modelCalls[0]?.guarded).toBe(true);
+    expect(w.overflows()).toBe('HERE');
+    w.overflow();
+    expect(trigger(w)).toBe('OVERFLOW');
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    expect(w.modelCalls[0]?.guarded).toBe(false);
+    expect(told(w)).toContain('fix it, please');
+    expect(contextOf(w).window).toBe(4_000);
+  });
+
+  it('is summarised once and asked once more; then the first error is told (D-39)', () => {
+    const w = overflown();
+    expect(trigger(w)).toBe('OVERFLOW');
+    w.summarised('In short.');
+    w.store();
+    expect(w.modelCalls).toHaveLength(1);
+    w.overflow('THERE', 'The provider says: still too long.');
+    expect(outcome(w)).toMatchObject({
+      type: 'FAILED',
+      reason: 'MODEL_CONTEXT_OVERFLOW',
+      message: 'The provider says: too long.',
+    });
+    expect(w.summaries).toEqual([]);
+    expect(w.state.overflow).toBeNull();
+  });
+
+  it('is told as the provider says it where the first error was only a guess of ours', () => {
+    const w = long(3_400);
+    w.send('go');
+    w.store();
+    w.overflow('HERE');
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    w.overflow('THERE', 'The provider says: too long.');
+    expect(outcome(w)?.message).toBe('The provider says: too long.');
+  });
+
+  it('ends the turn with both reasons when the provider said so and there is no summary', () => {
+    const w = overflown();
+    w.summarised({ type: 'failed', reason: 'IRREDUCIBLE', message: 'One message alone is too long.' });
+    expect(outcome(w)?.message).toBe(
+      'The provider says: too long. It could not be summarised either: One message alone is too long.',
+    );
+    expect(last(w, 'USER').text).toBe('fix it, please');
+  });
+
+  it('by our guess alone is asked all the same when there is no summary, if it may fit', () => {
+    const w = long(3_500);
+    w.send('go');
+    w.store();
+    w.overflow('HERE');
+    w.store();
+    w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' });
+    w.store();
+    expect(w.modelCalls[0]?.guarded).toBe(false);
+  });
+
+  it('is not asked when it cannot fit and there is nothing to summarise', () => {
+    const w = createWorld();
+    w.provider = provider({ window: 200 });
+    w.send(words(900));
+    w.store();
+    w.overflow('HERE', 'The request needs about 1,004 tokens, "test" reads 200.');
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'MODEL_CONTEXT_OVERFLOW' });
+    expect(outcome(w)?.message).toMatch(/reads 200/);
+  });
+
+  it('may be summarised again after the next answer: once in each step', () => {
+    const w = overflown();
+    w.summarised('In short.');
+    w.store();
+    again(w);
+    endAll(w, words(1_500));
+    w.store();
+    w.overflow('THERE', 'Again.');
+    expect(trigger(w)).toBe('OVERFLOW');
+  });
+
+  it('ends, whatever a provider says that never answers (D-31)', () => {
+    const w = talked();
+    w.send('go');
+    for (let i = 0; i < 30 && outcome(w) === null; i += 1) {
+      w.store();
+      if (w.summaries.length > 0) w.summarised('Short.');
+      else if (w.modelCalls.length > 0) w.overflow('THERE');
+    }
+    expect(outcome(w)?.reason).toBe('MODEL_CONTEXT_OVERFLOW');
+    expect(w.effects.filter((e) => e.type === 'summarise')).toHaveLength(1);
+  });
+
+  it('for a model that is not the chosen one any more is asked of the chosen one', () => {
+    const w = talked();
+    w.send('go');
+    w.store();
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    w.overflow('THERE');
+    w.store();
+    expect(isCompacting(w.state.projection)).toBe(false);
+    expect(w.modelCalls[0]?.model.alias).toBe('other');
+  });
+});
+
+describe('a summary', () => {
+  it('that is no shorter than what it stands for is not taken (G3)', () => {
+    const w = overflown();
+    const before = lowered(w);
+    w.summarised(words(5_000));
+    expect(all(w, 'CHECKPOINT')).toEqual([]);
+    expect(outcome(w)?.message).toMatch(/no shorter/);
+    expect(lowered(w)).toBe(before);
+  });
+
+  it.each([
+    ['fails', { type: 'failed', reason: 'X', message: 'No luck.' }],
+    ['is ended from outside', { type: 'aborted' }],
+  ] as const)('that %s leaves what the model is told byte for byte (D-40)', (_, how) => {
+    const w = talked();
+    const before = lowered(w);
+    w.compact();
+    w.store();
+    w.summarised(how);
+    expect(lowered(w)).toBe(before);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED' });
+    expect(outcome(w)?.message).toMatch(/The conversation is as it was\.$/);
+  });
+
+  it('of another compaction, or that comes twice, is not taken', () => {
+    const w = overflown();
+    const { stamp, compactionId } = w.summaries[0]!;
+    const summarised = { type: 'summarised', summary: 'Other.', alias: 'x', model: 'x' } as const;
+    w.tell(stamp, { type: 'summaryEnded', compactionId: 'another', outcome: summarised });
+    expect(all(w, 'CHECKPOINT')).toEqual([]);
+    w.summarised('In short.');
+    const { journal } = w;
+    w.tell(stamp, { type: 'summaryEnded', compactionId, outcome: summarised });
+    expect(w.journal).toEqual(journal);
+  });
+
+  it('says how far it has come, and nothing when it was stopped', () => {
+    const w = overflown();
+    const { stamp, compactionId } = w.summaries[0]!;
+    const part = () => w.tell(stamp, { type: 'summaryNotice', compactionId, message: 'Part 2 of 5.' });
+    expect(notices(w, part)).toBe('Part 2 of 5.');
+    w.stop();
+    expect(part().items).toEqual([]);
+  });
+
+  it('is asked for when its beginning is durable, of the model that is chosen, and says so (D-2)', () => {
+    const w = talked();
+    w.compact();
+    expect(w.summaries).toEqual([]);
+    w.store();
+    expect(w.summaries[0]).toMatchObject({ model: { alias: 'test' }, window: 4_000 });
+    expect(w.summaries[0]?.entries.map((e) => e.kind)).toEqual(['USER', 'ASSISTANT', 'USER', 'ASSISTANT']);
+  });
+});
+
+describe('by hand', () => {
+  it('is a turn of its own, by who asked, with nothing said (D-40)', () => {
+    const w = talked();
+    const { reply } = w.compact(bob);
+    expect(w.state.projection.turn).toMatchObject({ kind: 'COMPACT', phase: 'COMPACTING', principal: bob });
+    expect(reply).toMatchObject({ acceptance: { turnId: w.state.projection.turn?.id } });
+    w.store();
+    w.summarised('In short.');
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED', reason: 'COMPACTED' });
+    expect(told(w)).toEqual(['In short.']);
+    expect(last(w, 'CHECKPOINT')).toMatchObject({ trigger: 'MANUAL', request: null });
+    expect(last(w, 'CHECKPOINT').after).toBeLessThan(last(w, 'CHECKPOINT').before);
+  });
+
+  it('twice in a row does nothing the second time (G3)', () => {
+    const w = talked();
+    w.compact();
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    expect(w.compact().reply).toMatchObject({ refusal: { code: 'NOTHING_TO_COMPACT' } });
+  });
+
+  it('is refused while a turn lives, and where nothing was said', () => {
+    const w = createWorld();
+    expect(w.compact().reply).toMatchObject({ refusal: { code: 'NOTHING_TO_COMPACT' } });
+    w.send('hello');
+    expect(w.compact().reply).toMatchObject({ refusal: { code: 'BUSY' } });
+  });
+
+  it('lets what is sent meanwhile wait, and say it then', () => {
+    const w = talked();
+    w.compact();
+    w.store();
+    w.send('next');
+    expect(queued(w)).toEqual(['next']);
+    w.summarised('In short.');
+    w.store();
+    expect(w.modelCalls).toHaveLength(1);
+    expect(told(w)).toEqual(['In short.', 'next']);
+  });
+
+  it('keeps all of it when it is gone back to what came after it (D-59)', () => {
+    const w = talked();
+    w.compact();
+    w.store();
+    w.summarised('In short.');
+    w.send('third');
+    w.store();
+    w.answer({ text: 'yes' });
+    const summarised = all(w, 'USER')[0]!.id;
+    expect(w.rewind(summarised).reply).toMatchObject({
+      refusal: { code: 'MESSAGE_NOT_FOUND', watermark: last(w, 'CHECKPOINT').watermark },
+    });
+    w.rewind(last(w, 'USER').id);
+    expect(told(w)).toEqual(['In short.']);
+    w.store();
+    w.crash(true);
+    w.read();
+    expect(told(w)).toEqual(['In short.']);
+  });
+});
+
+describe('the name of a workstream', () => {
+  it('is made of what a person asked, also where that is summarised, and of no word of the server', () => {
+    const w = createWorld();
+    w.provider = provider({ window: 3_000 });
+    w.send('fix it, please');
+    w.store();
+    again(w, 2);
+    endAll(w, words(1_250));
+    w.store();
+    w.answer({ text: 'Left to do: the tests.' });
+    w.store();
+    if (w.summaries.length > 0) w.summarised('In short.');
+    w.store();
+    if (w.modelCalls.length > 0) w.answer({ text: 'Done.' });
+    w.store();
+    expect(all(w, 'CHECKPOINT')).toHaveLength(1);
+    expect(w.titles.map((t) => t.question)).toEqual(['fix it, please']);
+  });
+});
+
+describe('Stop, while it is summarised', () => {
+  const before = (w: World): string => lowered(w);
+
+  it('waits until the summary is seen to end, takes nothing of it, and says STOPPED (D-65)', () => {
+    const w = overflown();
+    const told = before(w);
+    const { compactionId } = w.summaries[0]!;
+    w.stop();
+    expect(w.effects).toContainEqual({ type: 'abortModel', messageId: compactionId });
+    expect(w.state.projection.turn?.phase).toBe('INTERRUPTING');
+    w.summarised('In short.');
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED' });
+    expect([all(w, 'CHECKPOINT'), lowered(w)]).toEqual([[], told]);
+  });
+
+  it('is at once where nobody was asked yet: before its beginning is durable', () => {
+    const w = talked();
+    w.compact();
+    w.stop();
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED' });
+    w.store();
+    expect(w.summaries).toEqual([]);
+  });
+
+  it('is at once where the conversation is only read for it', () => {
+    const w = unread();
+    w.stop();
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED' });
+    w.readForSummary();
+    w.store();
+    expect(w.summaries).toEqual([]);
+    expect(w.state.summary).toBeNull();
+  });
+
+  it('by force does not wait; the late summary is fenced, and a later Stop ends it again (D-66)', () => {
+    const w = overflown();
+    const { compactionId } = w.summaries[0]!;
+    w.force();
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED' });
+    expect(w.state.orphans).toMatchObject([{ type: 'answer', id: compactionId }]);
+    w.stop();
+    expect(w.effects.filter((e) => e.type === 'abortModel')).toHaveLength(2);
+    w.summarised('In short.');
+    expect([all(w, 'CHECKPOINT'), w.state.orphans]).toEqual([[], []]);
+  });
+
+  it('is forced after 10 s, and the results that waited are kept', () => {
+    const w = working(talked(2_200), 2);
+    endAll(w, words(1_200));
+    w.store();
+    w.stop();
+    w.stopOverdue();
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED', unconfirmed: [] });
+    expect(all(w, 'TOOL').map((e) => e.outcome)).toEqual(['OK', 'OK']);
+  });
+});
+
+/** A turn that overflows in a process that has not read the conversation. */
+function unread(): World {
+  const w = talked();
+  w.crash(true);
+  w.send('fix it, please');
+  w.store();
+  w.overflow('THERE', 'The provider says: too long.');
+  expect(w.readings).toHaveLength(1);
+  return w;
+}
+
+describe('a conversation that is not in memory', () => {
+  it('is read for the summary, which is then asked for', () => {
+    const w = unread();
+    w.readForSummary();
+    w.store();
+    expect(w.summaries[0]?.entries).toHaveLength(4);
+    w.summarised('In short.');
+    expect(told(w)).toEqual(['In short.', 'fix it, please']);
+  });
+
+  it('that cannot be read is a failure like another', () => {
+    const w = unread();
+    w.readForSummary(false);
+    expect(outcome(w)?.message).toMatch(/too long.* The database is away\.$/);
+  });
+
+  it('in which nothing is to be summarised is one as well', () => {
+    const w = createWorld();
+    w.crash(true);
+    w.send('only this');
+    w.store();
+    w.overflow('THERE', 'Too long.');
+    w.readForSummary();
+    expect(outcome(w)?.message).toMatch(/There is nothing left to summarise\.$/);
+  });
+
+  it('must be read before it is summarised by hand', () => {
+    const w = talked();
+    w.crash(true);
+    expect(w.compact().reply).toMatchObject({ refusal: { code: 'BUSY', currentTurnId: null } });
+    w.read();
+    expect(w.compact().reply?.type).toBe('accepted');
+  });
+});
+
+describe('a process that is lost', () => {
+  it.each([false, true])(
+    'while it is summarised begins that again, for the same reason (lazily: %s) (D-70)',
+    (lazily) => {
+      const w = overflown();
+      const { compactionId } = w.summaries[0]!;
+      const turn = w.state.projection.turn!;
+      w.crash(lazily);
+      expect(last(w, 'RECOVERY')).toMatchObject({ reason: 'COMPACTION' });
+      expect(w.state.projection.turn).toMatchObject({ compaction: turn.compaction, recoveries: 1 });
+      if (lazily) w.readForSummary();
+      w.store();
+      expect(w.summaries.map((s) => s.compactionId)).toEqual([compactionId]);
+      w.summarised('In short.');
+      w.store();
+      expect(told(w)).toEqual(['In short.', 'fix it, please']);
+      expect(w.modelCalls).toHaveLength(1);
+    },
+  );
+
+  it('before the beginning was durable has begun nothing', () => {
+    const w = talked();
+    const before = lowered(w);
+    w.compact();
+    w.crash();
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED', reason: 'DONE' });
+    expect(lowered(w)).toBe(before);
+  });
+
+  it('before the summary was durable makes it again; after that it is there', () => {
+    const w = overflown();
+    w.summarised('In short.');
+    w.crash();
+    expect(all(w, 'CHECKPOINT')).toEqual([]);
+    w.store();
+    w.summarised('Shorter.');
+    w.commit();
+    w.crash();
+    w.store();
+    expect(told(w)).toEqual(['Shorter.', 'fix it, please']);
+    expect(w.modelCalls).toHaveLength(1);
+  });
+
+  it('with results that wait for it tells them after it', () => {
+    const w = working(talked(2_200), 2);
+    endAll(w, words(1_200));
+    w.store();
+    w.crash();
+    w.store();
+    expect(callIds(w)).toHaveLength(2);
+    w.summarised('In short.');
+    expect(all(w, 'TOOL').map((e) => e.content)).toEqual([words(1_200), words(1_200)]);
+  });
+
+  it('three times while it is summarised ends the turn, and what was said stays (D-71)', () => {
+    const w = overflown();
+    for (const _ of [1, 2, 3]) {
+      w.commit();
+      w.crash();
+    }
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'RECOVERY_EXHAUSTED' });
+    expect(last(w, 'USER').text).toBe('fix it, please');
+    w.send('again');
+    w.store();
+    expect(w.modelCalls).toHaveLength(1);
+  });
+
+  it('has forgotten what the provider said: without a summary it is asked, and says it again', () => {
+    const w = overflown();
+    w.crash();
+    w.store();
+    w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' });
+    w.store();
+    expect(w.modelCalls[0]?.guarded).toBe(false);
+    w.overflow('THERE', 'Too long.');
+    expect(outcome(w)?.message).toBe('Too long.');
+  });
+
+  it('while the stopped summary was waited for says STOPPED', () => {
+    const w = overflown();
+    w.stop();
+    w.store();
+    w.crash();
+    expect(outcome(w)).toMatchObject({ type: 'CANCELED', reason: 'STOPPED' });
+    expect(all(w, 'CHECKPOINT')).toEqual([]);
+  });
+});
