@@ -114,7 +114,17 @@ async function make(storage: Storage, sessionId: string, entries: number): Promi
     }));
     projection = applyEntries(projection, made);
     const state = stateOf(projection);
-    return { workstreamId: id, incarnation, epoch, expectedHead, entries: made, projection, state, receipts };
+    return {
+      workstreamId: id,
+      incarnation,
+      epoch,
+      expectedHead,
+      entries: made,
+      projection,
+      state,
+      receipts,
+      calls: [],
+    };
   };
   await storage.reservations.publish(
     batchOf(

@@ -240,6 +240,7 @@ async function setUp(storage: Storage, sessionId: string, url: string): Promise<
     host: 'bench',
     journal,
     ownership: storage.ownership,
+    usage: storage.usage,
     sessionId,
     random: Math.random,
   });
@@ -270,7 +271,17 @@ async function make(storage: Storage, sessionId: string, turns: number): Promise
     }));
     projection = applyEntries(projection, entries);
     const state = stateOf(projection);
-    return { workstreamId: id, incarnation, epoch, expectedHead, entries, projection, state, receipts: [] };
+    return {
+      workstreamId: id,
+      incarnation,
+      epoch,
+      expectedHead,
+      entries,
+      projection,
+      state,
+      receipts: [],
+      calls: [],
+    };
   };
   const configuration = {
     ...emptyProjection.configuration,

@@ -16,7 +16,6 @@ import {
   turn,
   type Made,
 } from '../adapters/storage/fixtures.ts';
-import type { Opened } from './storage.ts';
 
 const call = (more: Partial<ModelCall> = {}): ModelCall => modelCall(randomId(), more);
 const nothing: UsageTotal = {
@@ -31,7 +30,11 @@ const nothing: UsageTotal = {
 const ever = { from: '2000-01-01', through: '2999-12-31' };
 
 export function usageContract(
-  get: () => { readonly opened: Opened; readonly storage: Storage; readonly session: Session },
+  get: () => {
+    readonly opened: { remove(workstreamId: string): Promise<void> };
+    readonly storage: Storage;
+    readonly session: Session;
+  },
 ): void {
   const workstream = () => openWorkstream(get().storage, get().session);
   const commit = (made: Made, calls: readonly ModelCall[], more: Parameters<typeof batchOf>[2] = {}) =>

@@ -41,8 +41,8 @@ interface Asked {
 /** What the database is asked while `work` runs, in order. */
 async function asked(work: () => Promise<unknown>): Promise<readonly Asked[]> {
   const queries: Asked[] = [];
-  const spy = vi.spyOn(orm.config.getLogger(), 'logQuery').mockImplementation(({ query, params }) => {
-    queries.push({ query, params: (params) ?? [] });
+  const spy = vi.spyOn(orm.config.getLogger(), 'logQuery').mockImplementation(({ query = '', params }) => {
+    queries.push({ query, params: params ?? [] });
   });
   try {
     await work();
