@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Entry } from 'schema/projection';
 import { createPerformer, type Performer } from '../../src/app/actor/perform.ts';
+import { createOverhead } from '../../src/app/actor/room.ts';
 import { overheadOf } from '../../src/core/context/tokens.ts';
 import type { Deed } from '../../src/core/effects.ts';
 import type { Stamp, World } from '../../src/core/inputs.ts';
@@ -151,6 +152,29 @@ describe('A model call', () => {
     expect((await end())?.event).toMatchObject({
       outcome: { type: 'failed', kind: 'OTHER', message: 'The model call broke: no disk.' },
     });
+  });
+});
+
+describe('What stands beside a conversation', () => {
+  it('is measured once, and anew when it is another prompt or other tools', () => {
+    let measured = 0;
+    const tool = (description: string) => ({
+      name: 'shell',
+      get description() {
+        measured += 1;
+        return description;
+      },
+      parameters: {},
+    });
+    const [few, more] = [[tool('short')], [tool('a much longer description of it')]];
+    const measure = createOverhead();
+    const first = measure('Be brief.', few);
+    expect(measure('Be brief.', few)).toBe(first);
+    expect(measured).toBe(1);
+    const second = measure('Be brief.', more);
+    expect(second).toBeGreaterThan(first);
+    expect(measure('Be brief, and kind.', more)).toBeGreaterThan(second);
+    expect(measured).toBe(3);
   });
 });
 
