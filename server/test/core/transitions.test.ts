@@ -15,6 +15,8 @@ const events: readonly TurnEvent[] = [
   ended('COMPLETED'),
   ended('FAILED'),
   ended('CANCELED'),
+  { type: 'compact', compaction: { id: 'c1', trigger: 'TOOLS', resume: false } },
+  { type: 'compacted' },
   { type: 'reclaim', generation: 9, recoveries: 1 },
 ];
 
@@ -39,6 +41,23 @@ describe('a turn', () => {
     expect(go(stopping, ended('COMPLETED'))).toBeNull();
     expect(go(stopping, ended('FAILED'))).toBeNull();
     expect(go(stopping, ended('CANCELED'))?.phase).toBe('CANCELED');
+  });
+
+  it('is summarised for from RUNNING only, and back, and says why as long as it is', () => {
+    const compaction = { id: 'c1', trigger: 'OVERFLOW', resume: false } as const;
+    const compacting = go(running, { type: 'compact', compaction })!;
+    expect(compacting).toMatchObject({ phase: 'COMPACTING', compaction });
+    expect(go(compacting, { type: 'compact', compaction })).toBeNull();
+    expect(go(compacting, { type: 'compacted' })).toEqual(running);
+    expect(go(running, { type: 'compacted' })).toBeNull();
+    expect(go(compacting, { type: 'stop' })).toEqual(stopping);
+    expect([go(stopping, { type: 'compact', compaction }), go(stopping, { type: 'compacted' })]).toEqual([
+      null,
+      null,
+    ]);
+    expect(go(compacting, ended('FAILED'))).not.toHaveProperty('compaction');
+    const reclaimed = go(compacting, { type: 'reclaim', generation: 4, recoveries: 1 });
+    expect(reclaimed).toMatchObject({ phase: 'COMPACTING', compaction });
   });
 
   it('is reclaimed by a greater generation only, and stays in its phase', () => {

@@ -726,7 +726,7 @@ export const laws: Laws = {
     };
   },
 
-  'the model is told a summary once and first, and no result without its call (D-40, I48)': () => ({
+  'the model is told a summary once and first, and no result without its call (D-40, I47)': () => ({
     onStep: ({ world, step: { effects } }) => {
       for (const effect of effects) {
         if (effect.type !== 'callModel') continue;
@@ -737,7 +737,7 @@ export const laws: Laws = {
     },
   }),
 
-  'a compaction that comes to nothing leaves what the model is told as it was, byte for byte (D-40)': () => {
+  'a compaction that comes to nothing leaves what the model is told as it was, byte for byte (D-40, I48)': () => {
     let before: { readonly id: string; readonly told: string; readonly entries: number } | null = null;
     const check = (world: World, added: readonly Entry[]): void => {
       const live = latestTurn(world.journal);
@@ -774,7 +774,7 @@ export const laws: Laws = {
     },
   }),
 
-  'a turn begins one compaction at most between two answers (D-39)': () => ({
+  'a turn begins one compaction at most between two answers (D-39, I49)': () => ({
     onEnd: (world) => {
       let known: string | undefined;
       let begun = 0;
