@@ -103,13 +103,13 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
   }
 
   /**
-   * Takes it back, or finds that it was published. In this order: after the rollback nothing publishes it any more.
-   * Rejects when the database is away.
+   * Takes it back, or finds that it was published. In this order: after the rollback nothing publishes it any more, but
+   * a reservation that was called lost may arrive late; the reaper takes that. Rejects when the database is away.
    */
   async function settle({ id, incarnation }: Reserved): Promise<'PUBLISHED' | 'GONE'> {
     await deps.reservations.rollback(id, incarnation);
     const head = await deps.journal.head(id);
-    return head?.incarnation === incarnation ? 'PUBLISHED' : 'GONE';
+    return head?.incarnation === incarnation && head.lifecycle !== 'CREATING' ? 'PUBLISHED' : 'GONE';
   }
 
   /** Says and does what follows; of two that looked, the second finds nothing left to do. */
