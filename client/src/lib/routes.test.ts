@@ -8,6 +8,8 @@ it.each<readonly [string, Route]>([
   ['#/new', { page: 'new' }],
   ['#/tokens', { page: 'tokens' }],
   ['#/server', { page: 'server' }],
+  ['#/usage', { page: 'usage', days: 7 }],
+  ['#/usage?days=30', { page: 'usage', days: 30 }],
   ['#/w/V29y/at/57/cjU3', { page: 'workstream', id: 'V29y', at: { revision: 57, cursor: 'cjU3' } }],
   ['#/search', { page: 'search', text: '', within: null }],
   ['#/search?q=a%26b+%22c%23%22&in=V29y', { page: 'search', text: 'a&b "c#"', within: 'V29y' }],
@@ -28,6 +30,11 @@ it.each([
   '#/searching',
 ])('takes %s for no page', (hash) => {
   expect(routeOf(hash)).toEqual({ page: 'unknown' });
+});
+
+it('shows the usage of a week where the address says other days than there are', () => {
+  for (const hash of ['#/usage?days=8', '#/usage?days=', '#/usage?x=30'])
+    expect(routeOf(hash)).toEqual({ page: 'usage', days: 7 });
 });
 
 it('takes the code of a one-time link for home', () => {

@@ -8,6 +8,10 @@ export interface Place {
   readonly cursor: string;
 }
 
+/** Over how many days what was spent can be shown. */
+export const usageDays = [7, 30, 90] as const;
+export type UsageDays = (typeof usageDays)[number];
+
 export type Route =
   | { readonly page: 'home' }
   /** Without a place: as it is now. */
@@ -15,6 +19,8 @@ export type Route =
   /** `within`: id of the one workstream to search; null: all. */
   | { readonly page: 'search'; readonly text: string; readonly within: string | null }
   | { readonly page: 'new' }
+  /** Of so many days, today included. */
+  | { readonly page: 'usage'; readonly days: UsageDays }
   | { readonly page: 'tokens' }
   | { readonly page: 'server' }
   /** There is no such page. */
@@ -28,11 +34,16 @@ export function routeOf(hash: string): Route {
       ? { page: 'workstream', id, at: { revision: Number(revision), cursor } }
       : { page: 'workstream', id };
   if (page === 'new' || page === 'tokens' || page === 'server') return { page };
+  const usage = /^#\/usage(?:\?(.*))?$/.exec(hash);
+  if (usage) return { page: 'usage', days: daysOf(new URLSearchParams(usage[1]).get('days')) };
   const search = /^#\/search(?:\?(.*))?$/.exec(hash);
   if (!search) return { page: /^(?:#\/?|#code=.*)?$/.test(hash) ? 'home' : 'unknown' };
   const asked = new URLSearchParams(search[1]);
   return { page: 'search', text: asked.get('q') ?? '', within: asked.get('in') };
 }
+
+const daysOf = (text: string | null): UsageDays =>
+  usageDays.find((days) => String(days) === text) ?? usageDays[0];
 
 export function hashOf(route: Route): string {
   switch (route.page) {
@@ -41,6 +52,8 @@ export function hashOf(route: Route): string {
       return '#/';
     case 'workstream':
       return `#/w/${route.id}${route.at ? `/at/${route.at.revision}/${route.at.cursor}` : ''}`;
+    case 'usage':
+      return route.days === usageDays[0] ? '#/usage' : `#/usage?days=${route.days}`;
     case 'search': {
       const { text, within } = route;
       const asked = new URLSearchParams({

@@ -1,6 +1,15 @@
 import type { Model } from 'schema/client-kit';
 import { expect, it } from 'vitest';
-import { factsLine, healthWords, tuningWords, usageWords, useWords, windowWords } from './model-words.ts';
+import {
+  costWords,
+  factsLine,
+  healthWords,
+  tokensInShort,
+  tuningWords,
+  usageWords,
+  useWords,
+  windowWords,
+} from './model-words.ts';
 
 const model: Model = {
   alias: 'main',
@@ -72,4 +81,21 @@ it('says what an answer cost, and of what was not counted apart nothing', () => 
   expect(usageWords({ ...usage, cachedInputTokens: 0 }).long).toBe(
     'Tokens: 12,345 read, 678 written (500 of them for thinking).',
   );
+});
+
+it('says tokens to be compared at a glance, in the unit of what they stand beside', () => {
+  const short = [0, 999, 1_000, 12_440, 99_949, 999_400, 999_999, 2_500_000].map((n) => tokensInShort(n));
+  expect(short).toEqual(['0', '999', '1k', '12.4k', '99.9k', '999k', '1M', '2.5M']);
+  expect(tokensInShort(16_384, 32_768)).toBe('16k');
+});
+
+it('says what calls cost as fine as it has to be, and that no price is set', () => {
+  expect([0, 0.00001, 0.0123, 1.5, 1234.567, null].map(costWords)).toEqual([
+    '$0.00',
+    'under $0.0001',
+    '$0.0123',
+    '$1.50',
+    '$1,234.57',
+    'no price set',
+  ]);
 });

@@ -25,17 +25,23 @@ export const effortWords: Readonly<Record<Effort, string>> = {
   XHIGH: 'very high',
 };
 
-/** `32k`: in steps of 1000, but of 1024 where it is made of those alone, as many windows are. */
-function short(count: number): string {
+/** In steps of 1000, but of 1024 where it is made of those alone, as many windows are. */
+const stepOf = (count: number): number => (count % 1_000 !== 0 && count % 1_024 === 0 ? 1_024 : 1_000);
+
+/** `32k`. `fine`: below this size in its unit it has a decimal; `step`: see `stepOf`. */
+function short(count: number, fine: number, step: number): string {
   if (count < 1_000) return String(count);
-  const step = count % 1_000 !== 0 && count % 1_024 === 0 ? 1_024 : 1_000;
-  const [size, unit] = count < step * step ? [count / step, 'k'] : [count / step / step, 'M'];
-  return `${size < 10 ? Math.round(size * 10) / 10 : Math.round(size)}${unit}`;
+  const [size, unit] = Math.round(count / step) < step ? [count / step, 'k'] : [count / step / step, 'M'];
+  return `${size < fine ? Math.round(size * 10) / 10 : Math.round(size)}${unit}`;
 }
+
+/** `12.4k`: how many tokens, to be compared at a glance. `beside`: the number that it stands beside, if any. */
+export const tokensInShort = (count: number, beside: number = count): string =>
+  short(count, 100, stepOf(beside));
 
 /** What it can read at once; null: nobody knows. */
 export const windowWords = (window: number | null): string | null =>
-  window === null ? null : `${short(window)} tokens`;
+  window === null ? null : `${short(window, 10, stepOf(window))} tokens`;
 
 const dollars = (price: number): string =>
   new Intl.NumberFormat('en-US', {
@@ -78,6 +84,20 @@ export const tuningWords = ({ temperature, effort }: Pick<Configuration, 'temper
   ].join(' · ');
 
 const counted = new Intl.NumberFormat('en-US');
+
+/** `12,400`: how many tokens, exactly. */
+export const tokensInFull = (count: number): string => counted.format(count);
+
+/** What calls cost, in dollars; null: no model that was asked has a price. */
+export const costWords = (cost: number | null): string => {
+  if (cost === null) return 'no price set';
+  if (cost > 0 && cost < 0.0001) return 'under $0.0001';
+  return new Intl.NumberFormat('en-US', {
+    style: 'currency',
+    currency: 'USD',
+    maximumFractionDigits: cost < 1 ? 4 : 2,
+  }).format(cost);
+};
 
 /** What an answer cost in tokens. `short`: to stand in a line; `long`: a sentence of its own. */
 export function usageWords({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Usage): {
