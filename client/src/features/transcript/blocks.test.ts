@@ -1,6 +1,14 @@
 import type { ApprovalCycle, ApprovalDecision, Entry, EntryBody, Turn } from 'schema/projection';
 import { expect, it } from 'vitest';
-import { answering, argumentsLine, argumentsText, blocksOf, type Block, type CallBlock } from './blocks.ts';
+import {
+  answering,
+  argumentsLine,
+  argumentsText,
+  asks,
+  blocksOf,
+  type Block,
+  type CallBlock,
+} from './blocks.ts';
 
 const at = '2026-11-30T09:52:03.120Z';
 const author = { id: 'a', name: 'Ann' };
@@ -270,4 +278,115 @@ it('shortens a long line without splitting a character', () => {
 it('shows arguments that are not JSON as they are', () => {
   expect(argumentsText('{"a":1}')).toBe('{\n  "a": 1\n}');
   expect(argumentsText('{"a":')).toBe('{"a":');
+});
+
+const summary: EntryBody = {
+  kind: 'CHECKPOINT',
+  summary: '# Short',
+  watermark: 9,
+  request: { text: 'Build it.', author },
+  trigger: 'TOOLS',
+  before: 7_412,
+  after: 1_204,
+  model: 'big-1',
+  alias: 'main',
+  context: { told: 1_204, counted: null, overhead: 0, window: null },
+};
+/** The same turn, at another place of its way. */
+const phase = (to: Turn['phase']): EntryBody => {
+  const entry = turn(null);
+  return entry.kind === 'TURN' ? { ...entry, turn: { ...entry.turn, phase: to } } : entry;
+};
+
+it('D-40 tells a summary in its place, with all that the model is told by it', () => {
+  const [, block, after] = show([assistant('c1'), summary, tool('c1'), turn(null)]);
+  expect(block).toMatchObject({
+    type: 'checkpoint',
+    revision: 11,
+    summary: '# Short',
+    request: { text: 'Build it.' },
+    trigger: 'TOOLS',
+    before: 7_412,
+    after: 1_204,
+    by: 'main',
+    durable: true,
+  });
+  // The result belongs to the call, which is before it.
+  expect(after).toBeUndefined();
+});
+
+it('D-40 says in its place that a summary came to nothing, and not where it did, or was stopped', () => {
+  const marks = (...bodies: EntryBody[]) =>
+    show(bodies).flatMap((b) => (b.type === 'mark' ? [[b.tone, b.text]] : []));
+  expect(marks(phase('COMPACTING'), phase('COMPACTING'), phase('RUNNING'))).toEqual([
+    ['WARNING', 'Older history could not be summarised'],
+  ]);
+  expect(marks(phase('COMPACTING'), summary, phase('RUNNING'))).toEqual([]);
+  expect(marks(phase('COMPACTING'), phase('INTERRUPTING'))).toEqual([]);
+  expect(marks(phase('RUNNING'))).toEqual([]);
+});
+
+it('D-40 what the server says is no message of a person, whoever the turn runs for', () => {
+  const blocks = show([
+    { kind: 'SYSTEM', text: 'Wind down.', source: 'COMPACTION_ADVICE' },
+    { kind: 'USER', text: 'Go on.', author, source: 'COMPACTION_RESUME' },
+  ]);
+  expect(blocks.map((b) => b.type === 'system' && [b.source, b.text])).toEqual([
+    ['COMPACTION_ADVICE', 'Wind down.'],
+    ['COMPACTION_RESUME', 'Go on.'],
+  ]);
+});
+
+/** A question about the budget, with what was answered. */
+const budget = (status: ApprovalCycle['status'], verdict: ApprovalDecision['verdict'] | null): EntryBody => {
+  const entry = cycle(status, { b1: verdict && decision(verdict) });
+  return entry.kind === 'APPROVAL'
+    ? { ...entry, cycle: { ...entry.cycle, kind: 'BUDGET', budget: { spent: 5, limit: 4, grant: 3 } } }
+    : entry;
+};
+
+it('D-33 a question about the budget is one block from its asking to its answer, and no call', () => {
+  const told = (...bodies: EntryBody[]) =>
+    show(bodies).map((b) => [b.type, b.revision, b.type === 'budget' ? b.state : null]);
+  expect(told(budget('OPEN', null))).toEqual([['budget', 10, 'ASKING']]);
+  expect(told(budget('OPEN', null), budget('SETTLED', 'APPROVED'))).toEqual([['budget', 10, 'GRANTED']]);
+  expect(told(budget('OPEN', null), budget('SUPERSEDED', null))).toEqual([['budget', 10, 'DROPPED']]);
+  const denied = { type: 'CANCELED', reason: 'BUDGET_DENIED', message: 'm', unconfirmed: [] } as const;
+  expect(told(budget('OPEN', null), budget('SETTLED', 'DENIED'), turn(denied))).toEqual([
+    ['budget', 10, 'DENIED'],
+    ['outcome', 12, null],
+  ]);
+  expect(told(budget('OPEN', null), turn(denied))[0]).toEqual(['budget', 10, 'DROPPED']);
+});
+
+it('keeps in sight what waits for a person, be it a call or the budget', () => {
+  expect(show([budget('OPEN', null)]).some(asks)).toBe(true);
+  expect(show([assistant('c1'), cycle('OPEN', { c1: null })]).some(asks)).toBe(true);
+  expect(show([budget('SETTLED', 'APPROVED'), assistant('c1')]).some(asks)).toBe(false);
+});
+
+it('D-33 says that instructions or the budget were set or taken away', () => {
+  const set = (part: object): EntryBody => ({
+    kind: 'CONFIGURATION',
+    configuration: {
+      title: 't',
+      titleSource: 'PERSON',
+      model: 'm',
+      workspace: '/w',
+      approvalMode: 'ASK',
+      approvalModeBy: author,
+      ...part,
+    },
+  });
+  const texts = show([
+    set({}),
+    set({ instructions: 'Be brief.', tokenBudget: 50_000 }),
+    set({ tokenBudget: 60_000 }),
+    set({}),
+  ]).map((b) => b.type === 'mark' && b.text);
+  expect(texts).toEqual([
+    'Instructions set · Now with a budget of 50,000 tokens',
+    'Instructions removed · Now with a budget of 60,000 tokens',
+    'Now without a budget',
+  ]);
 });

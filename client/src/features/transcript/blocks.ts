@@ -3,12 +3,16 @@
  * Does not own: how a block looks (the components), or what follows from entries (the projection).
  *
  * Invariants: a call is one block from its declaration to its result, in the place where it was declared, and keeps
- * who decided what about it; a call whose declaration is not loaded still shows its result.
+ * who decided what about it; a call whose declaration is not loaded still shows its result; a question about the budget
+ * is one block from its asking to its answer.
  */
 import type {
+  ApprovalCycle,
   ApprovalItem,
   Author,
+  BudgetQuestion,
   Call,
+  CompactionTrigger,
   Configuration,
   Entry,
   EntryOf,
@@ -18,7 +22,7 @@ import type {
   Usage,
 } from 'schema/projection';
 import { modeWords } from '../../lib/words.ts';
-import { tuningWords } from '../models/model-words.ts';
+import { tokensInFull, tuningWords } from '../models/model-words.ts';
 
 interface Placed {
   /** Of the entry, or of the call: the same as long as it is shown. */
@@ -106,8 +110,46 @@ export interface RewindBlock extends Placed {
   readonly reason: EntryOf<'REWIND'>['reason'];
 }
 
+/** From here on the model is told the summary in the place of what is before. */
+export interface CheckpointBlock extends Placed {
+  readonly type: 'checkpoint';
+  readonly summary: string;
+  /** What was being worked on, which crosses word for word. */
+  readonly request: EntryOf<'CHECKPOINT'>['request'];
+  readonly trigger: CompactionTrigger;
+  /** Tokens the model was told before it and after it. */
+  readonly before: number;
+  readonly after: number;
+  /** Alias of the model that wrote it. */
+  readonly by: string;
+  readonly at: string;
+  readonly durable: boolean;
+}
+
+/** A person is asked whether more tokens may be spent. */
+export interface BudgetBlock extends Placed {
+  readonly type: 'budget';
+  readonly cycleId: string;
+  readonly question: BudgetQuestion;
+  readonly item: ApprovalItem;
+  /** DROPPED: the turn ended before it was answered. */
+  readonly state: 'ASKING' | 'GRANTED' | 'DENIED' | 'DROPPED';
+}
+
 export type Block =
-  UserBlock | AssistantBlock | CallBlock | MarkBlock | OutcomeBlock | SystemBlock | RewindBlock;
+  | UserBlock
+  | AssistantBlock
+  | CallBlock
+  | MarkBlock
+  | OutcomeBlock
+  | SystemBlock
+  | RewindBlock
+  | CheckpointBlock
+  | BudgetBlock;
+
+/** True for a question that waits for a person. */
+export const asks = (block: Block): boolean =>
+  (block.type === 'call' || block.type === 'budget') && block.state === 'ASKING';
 
 /** A call as an entry names it; what declared it gives the arguments, too. */
 type Named = Pick<Call, 'callId' | 'name'> & { readonly arguments?: string };
@@ -138,6 +180,8 @@ export function blocksOf(
   /** Calls that have not ended. */
   const open = new Set<string>();
   let configuration: Configuration | null = null;
+  /** A summary is being made, as far as is told. */
+  let summarising = false;
   /** Null: not known, since what is loaded begins later. */
   let closed: boolean | null = null;
 
@@ -168,11 +212,43 @@ export function blocksOf(
     change(call.callId, to);
   };
 
+  /** Where it was asked first; its answer changes it there. */
+  const askOfBudget = (
+    cycle: ApprovalCycle,
+    question: BudgetQuestion,
+    item: ApprovalItem,
+    revision: number,
+  ) => {
+    const place = blocks.findIndex((block) => block.type === 'budget' && block.id === item.callId);
+    const block: BudgetBlock = {
+      type: 'budget',
+      id: item.callId,
+      revision: blocks[place]?.revision ?? revision,
+      cycleId: cycle.id,
+      question,
+      item,
+      state: budgetState(item, cycle.status),
+    };
+    if (place === -1) blocks.push(block);
+    else blocks[place] = block;
+  };
+  /** Of a turn that is over. */
+  const dropBudgetQuestion = () => {
+    const place = blocks.findLastIndex((block) => block.type === 'budget');
+    const block = blocks[place];
+    if (block?.type === 'budget' && block.state === 'ASKING') blocks[place] = { ...block, state: 'DROPPED' };
+  };
+
   for (const entry of entries) {
     const { id, revision } = entry;
     const durable = revision <= durableThrough;
     switch (entry.kind) {
       case 'USER':
+        if (entry.source === 'COMPACTION_RESUME') {
+          // It has an author, on whose credentials the turn runs, and is not that author's word.
+          blocks.push({ type: 'system', id, revision, text: entry.text, source: entry.source });
+          break;
+        }
         if (entry.source === 'FEEDBACK') {
           const decided = blocks.findLast(
             (block) =>
@@ -236,6 +312,10 @@ export function blocksOf(
       }
       case 'APPROVAL': {
         const { cycle } = entry;
+        if (cycle.budget) {
+          for (const item of cycle.items) askOfBudget(cycle, cycle.budget, item, revision);
+          break;
+        }
         for (const item of cycle.items)
           tell(item, revision, ({ state }) => ({
             cycleId: cycle.id,
@@ -245,7 +325,12 @@ export function blocksOf(
         break;
       }
       case 'TURN':
+        // Without a summary in between it came to nothing.
+        if (summarising && entry.turn.phase === 'RUNNING')
+          blocks.push({ ...calm(entry, 'Older history could not be summarised'), tone: 'WARNING' });
+        summarising = entry.turn.phase === 'COMPACTING';
         if (entry.turn.outcome) {
+          dropBudgetQuestion();
           for (const callId of open) change(callId, () => ({ state: 'DROPPED' }));
           open.clear();
           if (entry.turn.outcome.type !== 'COMPLETED' && !saidAlready(blocks.at(-1), entry.turn.outcome))
@@ -285,6 +370,24 @@ export function blocksOf(
       case 'SYSTEM':
         blocks.push({ type: 'system', id, revision, text: entry.text, source: entry.source });
         break;
+      case 'CHECKPOINT': {
+        const { summary, request, trigger, before, after, alias } = entry;
+        summarising = false;
+        blocks.push({
+          type: 'checkpoint',
+          id,
+          revision,
+          summary,
+          request,
+          trigger,
+          before,
+          after,
+          by: alias,
+          at: entry.at,
+          durable,
+        });
+        break;
+      }
       case 'REWIND':
         blocks.push({ type: 'rewind', id, revision, by: entry.by, at: entry.at, reason: entry.reason });
         break;
@@ -321,6 +424,7 @@ function changeOf(before: Configuration, now: Configuration): string {
       ? []
       : [`${now.titleSource === 'GENERATED' ? 'Named' : 'Renamed to'} “${now.title}”`]),
     ...modelChange(before, now),
+    ...boundsChange(before, now),
     ...(before.approvalMode === now.approvalMode ? [] : [`Now “${modeWords[now.approvalMode].name}”`]),
   ];
   return said.join(' · ');
@@ -331,6 +435,19 @@ function modelChange(before: Configuration, now: Configuration): readonly string
   if (before.model !== now.model) return [`Now with the model ${now.model}${tuned && ` (${tuned})`}`];
   if (before.temperature === now.temperature && before.effort === now.effort) return [];
   return [`Now with ${tuned || 'the model as it is set up'}`];
+}
+
+function boundsChange(before: Configuration, now: Configuration): readonly string[] {
+  const said: string[] = [];
+  if (before.instructions !== now.instructions)
+    said.push(`Instructions ${now.instructions === undefined ? 'removed' : 'set'}`);
+  if (before.tokenBudget !== now.tokenBudget)
+    said.push(
+      now.tokenBudget === undefined
+        ? 'Now without a budget'
+        : `Now with a budget of ${tokensInFull(now.tokenBudget)} tokens`,
+    );
+  return said;
 }
 
 /** The block in which an entry is told. */
@@ -344,6 +461,11 @@ const calm = ({ id, revision }: Entry, text: string, by: Author | null = null): 
   text,
   by,
 });
+
+function budgetState({ decision }: ApprovalItem, status: ApprovalCycle['status']): BudgetBlock['state'] {
+  if (decision) return decision.verdict === 'APPROVED' ? 'GRANTED' : 'DENIED';
+  return status === 'OPEN' ? 'ASKING' : 'DROPPED';
+}
 
 function asked(item: ApprovalItem, status: 'OPEN' | 'SETTLED' | 'SUPERSEDED'): CallState {
   if (item.decision) return item.decision.verdict === 'APPROVED' ? 'APPROVED' : 'DECLARED';

@@ -11,7 +11,16 @@ import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
 import { isRecord, type Kept } from '../../lib/kept.ts';
 import type { Workstream } from '../workstream/workstream.svelte.ts';
-import { cannotGoBack, endOf, hasResults, lastSaid, talkSince } from './back.ts';
+import {
+  cannotGoBack,
+  carriedAuthor,
+  endOf,
+  hasResults,
+  isLastSaidSummarised,
+  isSummarised,
+  lastSaid,
+  talkSince,
+} from './back.ts';
 import type { UserBlock } from './blocks.ts';
 
 interface Around {
@@ -95,19 +104,21 @@ export class GoingBack {
     const { entries, projection } = this.#workstream;
     if (!projection || (projection.turn && !projection.turn.outcome)) return null;
     const end = endOf(entries, projection);
-    if (!projection.turn && end === 'EMPTY') return null;
-    const answered = projection.turn?.outcome
-      ? projection.turn.outcome.type === 'COMPLETED'
-      : end === 'ANSWERED';
-    const said = lastSaid(entries, projection);
-    const mine = said === null || said.author.id === this.#api.info?.viewer.id;
+    // A turn that only made a summary answered nothing.
+    const turn = projection.turn?.kind === 'COMPACT' ? null : projection.turn;
+    if (end === 'EMPTY' && (!turn || projection.checkpoint)) return null;
+    const answered = turn?.outcome ? turn.outcome.type === 'COMPLETED' : end === 'ANSWERED';
+    const author = lastSaid(entries, projection)?.author ?? carriedAuthor(entries, projection);
+    const mine = author === null || author.id === this.#api.info?.viewer.id;
+    const summarised = isLastSaidSummarised(entries, projection);
+    // What is left of it is not enough to ask again about.
+    if (summarised && (answered || !hasResults(entries, projection))) return null;
     return {
       answered,
       /** Whether something was tried already. */
-      again: projection.turn !== null || end !== 'OPEN' || hasResults(entries, projection),
-      keeps: !answered && hasResults(entries, projection),
-      unable:
-        this.unable ?? (mine ? null : `Only ${said.author.name} may ask again: it would run on that token.`),
+      again: turn !== null || end !== 'OPEN' || hasResults(entries, projection),
+      keeps: !answered && !summarised && hasResults(entries, projection),
+      unable: this.unable ?? (mine ? null : `Only ${author.name} may ask again: it would run on that token.`),
     };
   });
 
@@ -115,6 +126,12 @@ export class GoingBack {
   since({ revision }: UserBlock): number {
     const { entries, projection } = this.#workstream;
     return projection ? talkSince(entries, projection, revision) : 0;
+  }
+
+  /** Whether it is summarised: then it can be neither replaced nor gone back to. */
+  isSummarised({ revision }: UserBlock): boolean {
+    const { projection } = this.#workstream;
+    return projection !== null && isSummarised(projection, revision);
   }
 
   isMine({ author }: UserBlock): boolean {
@@ -173,8 +190,10 @@ export class GoingBack {
     const said = lastSaid(entries, projection);
     const mine = said !== null && said.author.id === this.#api.info?.viewer.id ? said : null;
     if (mine && mine.revision > this.#noticedAt) this.notice = null;
-    if (asking && isSuperseded(projection, asking.revision)) this.asking = null;
-    if (!editing || this.#sending || !isSuperseded(projection, editing.revision)) return;
+    const isGone = (revision: number) =>
+      isSuperseded(projection, revision) || isSummarised(projection, revision);
+    if (asking && isGone(asking.revision)) this.asking = null;
+    if (!editing || this.#sending || !isGone(editing.revision)) return;
     // Nobody told us, but it had arrived.
     if (mine && mine.revision > editing.revision && mine.text === draft) {
       this.#become(null);
@@ -182,8 +201,9 @@ export class GoingBack {
     }
     if (!this.#giveUp()) return;
     this.#noticedAt = projection.revision;
-    this.notice =
-      'The message was taken out of the conversation meanwhile. What you wrote is in the field below.';
+    this.notice = isSuperseded(projection, editing.revision)
+      ? 'The message was taken out of the conversation meanwhile. What you wrote is in the field below.'
+      : 'The message was summarised meanwhile, and cannot be replaced any more. What you wrote is in the field below.';
   }
 
   get #turnId(): string | null {

@@ -33,7 +33,7 @@ function open(kept = new Map<string, string>(), author = 'aa') {
     state: 'IDLE',
     known: {},
     entries: [],
-    projection: { revision: 8, turn: { id: 't1' }, superseded: [] },
+    projection: { revision: 8, turn: { id: 't1' }, superseded: [], checkpoint: null },
   };
   const back = new GoingBack(
     api,
@@ -56,7 +56,7 @@ function open(kept = new Map<string, string>(), author = 'aa') {
           source: 'MESSAGE',
         }) as unknown as Entry,
     );
-    workstream['projection'] = { revision: 10, turn: { id: 't2' }, superseded };
+    workstream['projection'] = { revision: 10, turn: { id: 't2' }, superseded, checkpoint: null };
     back.rescue();
   };
   return {
@@ -103,6 +103,40 @@ it('brings what was written to the composer when somebody else took the message 
   expect(back.notice).toMatch(/in the field below/);
   feed(all, [12, 'new']);
   expect(back.notice).toBeNull();
+});
+
+it('D-40 brings what was written to the composer when its message was summarised meanwhile', () => {
+  const { back, brought, become } = edit('new');
+  expect(back.isSummarised(message)).toBe(false);
+  back.ask(message);
+  become({
+    projection: {
+      revision: 9,
+      turn: null,
+      superseded: [],
+      checkpoint: { id: 'c', revision: 9, watermark: 3 },
+    },
+  });
+  back.rescue();
+  expect(back.isSummarised(message)).toBe(true);
+  expect([brought, back.editing, back.asking]).toEqual([['new'], null, null]);
+  expect(back.notice).toMatch(/^The message was summarised meanwhile/);
+});
+
+it('D-40 shows why a message could not be gone back to, and lets it stand', async () => {
+  const { back, brought, answer } = open();
+  back.ask(message);
+  const going = back.rewind();
+  answer({
+    type: 'Rejected',
+    code: 'MESSAGE_NOT_FOUND',
+    message: 'It is summarised: fork there instead.',
+    field: null,
+    facts: { watermark: 3 },
+  });
+  await going;
+  expect(back.rewinding.problem?.message).toBe('It is summarised: fork there instead.');
+  expect([brought, back.asking]).toEqual([[], message]);
 });
 
 it('does not offer again what had arrived though nobody answered', async () => {
@@ -169,9 +203,14 @@ describe('offers to ask again', () => {
   const answer = (revision: number): Entry =>
     ({ kind: 'ASSISTANT', id: `e${revision}`, revision, text: 'a', calls: [] }) as unknown as Entry;
   const over = (type: 'COMPLETED' | 'FAILED') => ({ id: 't1', outcome: { type } });
-  const ended = (entries: readonly Entry[], turn: unknown, superseded: readonly Span[] = []) => {
+  const ended = (
+    entries: readonly Entry[],
+    turn: unknown,
+    superseded: readonly Span[] = [],
+    checkpoint: unknown = null,
+  ) => {
     const page = open();
-    page.become({ entries, projection: { revision: 9, turn, superseded } });
+    page.become({ entries, projection: { revision: 9, turn, superseded, checkpoint } });
     return page.back.ended;
   };
 
@@ -186,6 +225,29 @@ describe('offers to ask again', () => {
   it('a message that nobody answered, in a fork as after a failure', () => {
     expect(ended([said(1)], null)).toMatchObject({ answered: false, again: false, keeps: false });
     expect(ended([said(1)], over('FAILED'))).toMatchObject({ answered: false, again: true });
+  });
+
+  it('D-40 not about a message that is summarised, nor for the end of a turn that only made a summary', () => {
+    const summary = (watermark: number) => ({ id: 'c', revision: watermark + 1, watermark });
+    const compacted = { id: 't2', kind: 'COMPACT', outcome: { type: 'COMPLETED' } };
+    expect(ended([said(1), answer(2)], compacted, [], summary(2))).toBeNull();
+    expect(ended([said(1), answer(2)], over('COMPLETED'), [], summary(1))).toBeNull();
+    expect(ended([said(1), answer(2), said(3)], compacted, [], summary(2))).toMatchObject({
+      answered: false,
+    });
+    const failed = { ...compacted, outcome: { type: 'FAILED' } };
+    expect(ended([said(1), answer(2)], failed)).toMatchObject({ answered: true });
+  });
+
+  it('D-40 what calls gave is kept where only the message is summarised, and the message is not asked again', () => {
+    const tool = { kind: 'TOOL', id: 'e2', revision: 2, callId: 'c' } as unknown as Entry;
+    const carried = (author: typeof me) =>
+      ({ kind: 'CHECKPOINT', id: 'c', revision: 3, request: { text: 'q', author } }) as unknown as Entry;
+    const summary = { id: 'c', revision: 3, watermark: 1 };
+    const offer = ended([said(1), tool, carried(me)], over('FAILED'), [], summary);
+    expect(offer).toMatchObject({ answered: false, keeps: false, unable: null });
+    const bobs = ended([said(1), tool, carried({ id: 'bob', name: 'Bob' })], over('FAILED'), [], summary);
+    expect(bobs?.unable).toMatch(/^Only Bob may/);
   });
 
   it('not where nothing was said, while it is being answered, or to another than who said it (D-12)', () => {

@@ -6,7 +6,21 @@ import { linesOf, piecesOf, told, withLast, type Line } from './lines.ts';
 const ann = { id: 'a', name: 'Ann' };
 const bob = { id: 'b', name: 'Bob' };
 
-type Short = string | readonly ['back', number, typeof ann] | readonly ['control'];
+type Short =
+  string | readonly ['back', number, typeof ann] | readonly ['summary', number] | readonly ['control'];
+
+const summary = (watermark: number): EntryBody => ({
+  kind: 'CHECKPOINT',
+  summary: 's',
+  watermark,
+  request: null,
+  trigger: 'TOOLS',
+  before: 9,
+  after: 3,
+  model: 'm',
+  alias: 'm',
+  context: { told: 3, counted: null, overhead: 0, window: null },
+});
 
 /** A message for each text, a control entry for each `control`, a REWIND for each `back`; from revision 1. */
 const journal = (...shorts: readonly Short[]): readonly Entry[] =>
@@ -16,7 +30,9 @@ const journal = (...shorts: readonly Short[]): readonly Entry[] =>
         ? { kind: 'USER', text: short, author: ann, source: 'MESSAGE' }
         : short[0] === 'control'
           ? { kind: 'QUEUE', queue: { items: [], held: false } }
-          : { kind: 'REWIND', after: short[1], reason: 'REWIND', by: short[2] };
+          : short[0] === 'summary'
+            ? summary(short[1])
+            : { kind: 'REWIND', after: short[1], reason: 'REWIND', by: short[2] };
     const revision = i + 1;
     const placed = { epoch: 1, generation: 1, lane: null, turnId: null };
     return { id: `e${revision}`, revision, ...placed, at: `2026-11-30T14:0${i % 10}:00.000Z`, ...body };
@@ -123,4 +139,16 @@ it('puts the answer that is being written at the end and leaves the other pieces
   expect(longer.slice(0, -1).every((piece, i) => piece === pieces[i])).toBe(true);
   expect(longer.at(-1)!.lines.at(-1)!.id).toBe('x');
   expect(withLast([], told(block, false))).toHaveLength(1);
+});
+
+it('D-40 leaves a summary in sight, whatever was taken back around it, and counts it not', () => {
+  const entries = journal('one', 'two', ['summary', 1], 'three', ['back', 1, ann], 'four');
+  expect(words(show(entries))).toEqual(['one', 'checkpoint', '2 by Ann', 'four']);
+  const fold = show(entries).find((line) => line.type === 'fold');
+  const lines = show(entries, { open: [fold?.key ?? 0] });
+  expect(words(lines)).toEqual(['one', '2 by Ann open', '- two', 'checkpoint', '- three', 'four']);
+  for (const shown of [lines, show(entries)]) {
+    const places = shown.map(({ revision }) => revision);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+  }
 });

@@ -1,12 +1,14 @@
 /**
  * Owns: how blocks stand under one another: what a rewind took out is folded into one quiet line, which opens in place;
+ * a summary in it stays in sight, because it holds whatever is taken back;
  * and pieces of a bounded size, so that far ones need not be drawn. Pure.
  * Does not own: what was taken out (the projection), how a line looks (`Lines.svelte`).
  *
  * Invariants: lines ascend by `revision`; a fold is the same fold (`key`) whichever pages are loaded, and counts what is
  * loaded; a line stays in its piece when older or newer pages come.
  */
-import { isConversation, type Author, type Entry, type EntryOf, type Span } from 'schema/projection';
+import { type Author, type Entry, type EntryOf, type Span } from 'schema/projection';
+import { isTalk } from './back.ts';
 import type { Block, RewindBlock } from './blocks.ts';
 
 /** What rewinds took out between two blocks that are in the conversation. */
@@ -60,6 +62,7 @@ export function linesOf(
     if (!first || !final) return;
     const key = within.at(-1)?.through ?? final.revision - 1;
     const open = opened(key, first.revision);
+    if (!open) for (const block of folded) if (holds(block)) lines.push(told(block, false));
     const last = folded.findLast((block) => block.type === 'rewind') ?? null;
     lines.push({
       type: 'fold',
@@ -72,7 +75,7 @@ export function linesOf(
       open,
       last: last && { by: last.by, at: last.at, reason: last.reason, count: takenBy(entries, last) },
     });
-    if (open) for (const block of folded) if (block.type !== 'rewind') lines.push(told(block, true));
+    if (open) for (const block of folded) if (block.type !== 'rewind') lines.push(told(block, !holds(block)));
     folded = [];
     within = [];
   };
@@ -95,6 +98,9 @@ export function linesOf(
   return lines;
 }
 
+/** True for what holds whatever is taken back around it. */
+const holds = (block: Block): boolean => block.type === 'checkpoint';
+
 export const told = (block: Block, aside: boolean): Told => ({
   type: 'block',
   id: block.id,
@@ -106,9 +112,8 @@ export const told = (block: Block, aside: boolean): Told => ({
 /** Entries of the conversation in a span, as far as they are loaded. Entries are contiguous. */
 function talkIn(entries: readonly Entry[], { after, through }: Span): number {
   const first = entries[0]?.revision ?? 1;
-  return entries
-    .slice(Math.max(0, after + 1 - first), Math.max(0, through + 1 - first))
-    .filter((entry) => isConversation(entry.kind)).length;
+  return entries.slice(Math.max(0, after + 1 - first), Math.max(0, through + 1 - first)).filter(isTalk)
+    .length;
 }
 
 /** Entries of the conversation that a rewind took out and none before it had, as far as they are loaded. */
@@ -120,7 +125,7 @@ function takenBy(entries: readonly Entry[], { revision }: RewindBlock): number {
   const before = within.filter((entry) => entry.kind === 'REWIND');
   return within.filter(
     (entry) =>
-      isConversation(entry.kind) &&
+      isTalk(entry) &&
       !before.some(({ after, revision: at }) => entry.revision > after && entry.revision < at),
   ).length;
 }
