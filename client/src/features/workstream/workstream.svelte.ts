@@ -4,6 +4,7 @@
  * Does not own: following (`client-kit`), what follows from entries (the projection), how it looks (the components).
  */
 import {
+  compactWorkstream,
   configureWorkstream,
   decideApproval,
   discardUnsaved,
@@ -26,6 +27,8 @@ import { getContext, setContext } from 'svelte';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
 import { createFrame } from '../../lib/frame.ts';
+import type { BoundsChange } from '../bounds/bounds.ts';
+import { newsAfter, type SummaryNews } from '../context/summary-news.ts';
 import { blocksOf } from '../transcript/blocks.ts';
 
 export interface Decision {
@@ -51,6 +54,8 @@ export class Workstream {
   readonly state = $derived(this.projection && stateOf(this.projection));
   readonly turn = $derived(this.projection && liveTurn(this.projection));
   readonly activity = $derived(this.projection && activityOf(this.projection));
+  /** That the last summary came to nothing, as long as that is news. */
+  summaryNews = $state.raw<SummaryNews | null>(null);
   readonly stopping = $derived(this.projection !== null && isStopping(this.projection));
   readonly asking = $derived(this.projection ? openItems(this.projection) : []);
   // Each on its own, so that an answer that grows does not have all that was said told anew.
@@ -68,6 +73,10 @@ export class Workstream {
   readonly configuring: Action<{ approvalMode: ApprovalMode }, unknown>;
   /** The model to go on with, from its next call on. */
   readonly choosing: Action<ModelChoice, unknown>;
+  /** Its instructions and its budget. */
+  readonly bounding: Action<BoundsChange, unknown>;
+  /** Summarising older history, because a person wants it. */
+  readonly summarising: Action<object, unknown>;
   readonly discarding: Action<object, { readonly discarded: number }>;
   readonly #api: Api;
   /** What was typed to go along with a decision, by call id. It outlives the question, which others may answer. */
@@ -94,6 +103,11 @@ export class Workstream {
       (model) => client.intend(configureWorkstream, { workstreamId: id, model }),
       api,
     );
+    this.bounding = new Action(
+      (change) => client.intend(configureWorkstream, { workstreamId: id, ...change }),
+      api,
+    );
+    this.summarising = new Action(() => client.intend(compactWorkstream, { workstreamId: id }), api);
     this.discarding = new Action(() => client.intend(discardUnsaved, { workstreamId: id }), api);
   }
 
@@ -132,7 +146,12 @@ export class Workstream {
       this.followed = followed;
       if (followed.connection.status === 'SIGNED_OUT') this.#api.signedOut(followed.connection.reason);
     });
-    const follower = this.#api.client.observe(this.id, frame.bring);
+    const follower = this.#api.client.observe(this.id, (followed) => {
+      // What is said once may be gone again when the frame comes.
+      const news = newsAfter(this.summaryNews, followed);
+      if (news !== this.summaryNews) this.summaryNews = news;
+      frame.bring(followed);
+    });
     this.#follower = follower;
     addEventListener('online', follower.nudge);
     return () => {

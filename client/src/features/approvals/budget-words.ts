@@ -1,0 +1,40 @@
+/** Owns: how a question about the token budget is said to a person (D-33). Pure. */
+import type { BudgetQuestion } from 'schema/projection';
+import { tokensInFull } from '../models/model-words.ts';
+
+/** What is asked, as a name and what it is. */
+export function budgetFacts({
+  spent,
+  limit,
+  grant,
+}: BudgetQuestion): readonly (readonly [name: string, value: string])[] {
+  return [
+    ['Spent so far', `${tokensInFull(spent)} tokens`],
+    ['Limit', `${tokensInFull(limit)} tokens`],
+    [
+      'Approving allows',
+      `${tokensInFull(grant)} more; you are asked again at ${tokensInFull(spent + grant)} tokens`,
+    ],
+  ];
+}
+
+/** What the button does that allows it. */
+export const grantWords = ({ grant }: BudgetQuestion): string => `Approve ${tokensInFull(grant)} more`;
+
+/** What became of it, in one line. `state` and by whom, where somebody answered. */
+export function budgetAnswered(
+  { spent, grant }: BudgetQuestion,
+  state: 'ASKING' | 'GRANTED' | 'DENIED' | 'DROPPED',
+  by: string,
+): string {
+  switch (state) {
+    case 'ASKING':
+      return 'Waits for your decision';
+    case 'GRANTED':
+      return `${tokensInFull(grant)} more tokens approved by ${by}, after ${tokensInFull(spent)}`;
+    case 'DENIED':
+      return `More tokens denied by ${by}, after ${tokensInFull(spent)}`;
+    case 'DROPPED':
+      return 'Not answered: the turn ended first';
+  }
+}
