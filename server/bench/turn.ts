@@ -29,6 +29,7 @@ import { systemIds } from '../src/adapters/random/index.ts';
 import { startEmbeddedPostgres } from '../src/adapters/storage/embedded-postgres.ts';
 import { openStorage, type Storage } from '../src/adapters/storage/index.ts';
 import { createTools } from '../src/adapters/tools/index.ts';
+import { createPrompt } from '../src/app/actor/prompt.ts';
 import { createRegistry, type Registry } from '../src/app/actor/registry.ts';
 import { createHub } from '../src/app/feed/hub.ts';
 import type { Batch, Journal } from '../src/ports/journal.ts';
@@ -236,6 +237,10 @@ async function setUp(storage: Storage, sessionId: string, url: string): Promise<
     hub: createHub(),
     model,
     tools: createTools({ processes, limits: { closedFolders: [] } }),
+    prompt: createPrompt({
+      guidance: { ofServer: () => null, ofWorkspace: () => Promise.resolve(null) },
+      clock,
+    }),
     processes,
     host: 'bench',
     journal,

@@ -170,6 +170,7 @@ async function assemble(
     hub,
     model,
     tools,
+    prompt,
     processes,
     host,
     journal: storage.journal,

@@ -5,6 +5,7 @@ import type { Viewer } from 'schema/model';
 import type { Services } from 'schema/services';
 import { systemSecrets } from '../../src/adapters/random/index.ts';
 import { sentenceOf } from '../../src/app/actor/actor.ts';
+import { createPrompt } from '../../src/app/actor/prompt.ts';
 import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
 import { withFirstWord, type FirstWordHub } from '../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../src/app/feed/hub.ts';
@@ -103,6 +104,10 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       sessions: () => Promise.resolve([]),
       endLeftovers: async ({ callIds = [] }) => provider.endLeftovers(process.host, callIds),
     };
+    const prompt = createPrompt({
+      guidance: { ofServer: () => null, ofWorkspace: () => Promise.resolve(null) },
+      clock,
+    });
     const registry = createRegistry({
       clock,
       ids,
@@ -110,6 +115,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       hub,
       model,
       tools,
+      prompt,
       processes,
       host: process.host,
       journal,
@@ -143,7 +149,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       reserving: new Set(),
       search: storage.search,
       usage: storage.usage,
-      prompt: () => Promise.resolve(''),
+      prompt,
       sessionId: session.id,
       isStopping: () => stopping,
       awake: () => Promise.resolve(),

@@ -14,6 +14,7 @@ import { fixedBindings } from '../../src/adapters/model/bindings.ts';
 import { createPlane } from '../../src/adapters/model/plane.ts';
 import { systemIds, systemSecrets as secrets } from '../../src/adapters/random/index.ts';
 import type { Storage } from '../../src/adapters/storage/index.ts';
+import { createPrompt } from '../../src/app/actor/prompt.ts';
 import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
 import { withFirstWord, type FirstWordHub } from '../../src/app/feed/first-word.ts';
 import { createHub } from '../../src/app/feed/hub.ts';
@@ -167,6 +168,10 @@ export async function createChaosWorld(options: {
     sessions: () => Promise.resolve([]),
     endLeftovers: () => Promise.resolve([]),
   };
+  const prompt = createPrompt({
+    guidance: { ofServer: () => null, ofWorkspace: () => Promise.resolve(null) },
+    clock,
+  });
   const registry = createRegistry({
     clock,
     ids: systemIds,
@@ -174,6 +179,7 @@ export async function createChaosWorld(options: {
     hub,
     model,
     tools,
+    prompt,
     processes,
     host: 'chaos',
     journal: storage.journal,
@@ -212,7 +218,7 @@ export async function createChaosWorld(options: {
     reserving: new Set<string>(),
     search: options.storage.search,
     usage: options.storage.usage,
-    prompt: () => Promise.resolve(''),
+    prompt,
     sessionId,
     isStopping: () => false,
     awake: () => Promise.resolve(),

@@ -35,6 +35,7 @@ import { summaryOf } from '../views/workstream.ts';
 import { within } from '../within.ts';
 import { createLateCalls } from './late-calls.ts';
 import { createPerformer } from './perform.ts';
+import type { Prompt } from './prompt.ts';
 import { createStoreLane, type LaneEnd } from './store-lane.ts';
 
 /** How a command's batch ended up: stored, or the actor was gone first. */
@@ -86,6 +87,7 @@ export interface ActorDeps {
   readonly journal: Journal;
   readonly model: Model;
   readonly tools: Tools;
+  readonly prompt: Prompt;
   readonly usage: Pick<UsageStore, 'record'>;
   readonly hub: Hub;
   readonly log: Log;
@@ -161,6 +163,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     workstreamId: state.workstreamId,
     model: deps.model,
     tools: deps.tools,
+    prompt: deps.prompt,
     clock,
     log: deps.log,
     conversation: readConversation,

@@ -6,7 +6,6 @@
  * token; an abort ends the work at once and the outcome still comes back, once.
  */
 import { usedOf } from '../../core/context/meter.ts';
-import { systemPrompt } from '../../core/conversation/system-prompt.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
 import type { Stamp, SummaryOutcome, World } from '../../core/inputs.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
@@ -47,8 +46,7 @@ export interface PerformerDeps {
   readonly tools: Tools;
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent: only what every workstream is told. */
-  readonly prompt?: Prompt;
+  readonly prompt: Prompt;
   /** What was left in the database at the load, and posts it; rejects when that is away. */
   conversation(): Promise<readonly Entry[]>;
   /** The live turn, for which a call is counted; absent or null: none. */
@@ -84,15 +82,9 @@ const faultHere = (
 });
 
 export function createPerformer(deps: PerformerDeps): Performer {
-  const { workstreamId, model, tools, clock, post } = deps;
+  const { workstreamId, model, tools, clock, prompt, post } = deps;
   const tell = createTelling();
   const overheadOf = createOverhead();
-  const prompt: Prompt =
-    deps.prompt ??
-    ((workspace, instructions) =>
-      Promise.resolve(
-        systemPrompt({ workspace, operator: null, agents: null, instructions, now: clock.now() }),
-      ));
   const aborts = new Map<string, AbortController>();
   const underway = new Set<Promise<void>>();
   const timers = new Set<() => void>();

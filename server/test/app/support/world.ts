@@ -158,6 +158,7 @@ export async function createWorld(
   };
   const { journal, ownership, catalog, reservations, removal } = storage;
   const reserving = new Set<string>();
+  const prompt = createPrompt({ guidance: options.guidance ?? noGuidance, clock });
   const registry = createRegistry({
     clock,
     ids,
@@ -165,6 +166,7 @@ export async function createWorld(
     hub,
     model,
     tools,
+    prompt,
     processes,
     host,
     journal,
@@ -204,7 +206,7 @@ export async function createWorld(
     reserving,
     search: storage.search,
     usage: storage.usage,
-    prompt: createPrompt({ guidance: options.guidance ?? noGuidance, clock }),
+    prompt,
     sessionId,
     isStopping: options.isStopping ?? (() => false),
     awake: lookout.awake,
