@@ -78,6 +78,20 @@ test.each([
   },
 );
 
+test.each([
+  ['where nobody asked for one', 1, {}, {}],
+  ['that the operator has set', 2, { maxOutput: 9 }, { maxOutput: 5 }],
+])('a limit %s is not left out: it is asked %i times', async (_, times, more, one) => {
+  const said = 'Unsupported parameter: max_completion_tokens, max_tokens';
+  const { outcome, received } = await exchange(
+    Array.from({ length: 9 }, () => refusal(times === 1 ? 'max_completion_tokens is too large' : said)),
+    more,
+    [{ ...question, tools: [], ...one }],
+  );
+  expect(outcome).toMatchObject({ type: 'failed', kind: 'BAD_REQUEST' });
+  expect(received).toHaveLength(times);
+});
+
 test('a prompt that leaves less room than the caller wants is asked with what is left, and never with more', async () => {
   const message =
     "This model's maximum context length is 8192 tokens. However, you requested 4000 output tokens and your prompt contains 6000 input tokens.";
