@@ -83,7 +83,7 @@ async function lifeOf(seed: number): Promise<readonly Landing[]> {
   }
   const cut = landings.slice(0, 1 + Math.floor(createChance(seed)() * landings.length));
   const last = cut.at(-1)!;
-  if (last.type !== 'removed')
+  if ('batch' in last)
     ended.push({ seed, workstreamId: last.batch.workstreamId, grown: last.batch.projection, isCut: true });
   return cut;
 }

@@ -7,6 +7,7 @@ import { applyEntries, emptyProjection, liveTurn, stateOf } from 'schema/project
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import type { CommitOutcome } from '../../src/ports/journal.ts';
 import { sessionTermMs, type Session } from '../../src/ports/ownership.ts';
+import type { ModelCall, RecordedCall } from '../../src/ports/usage.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import { createMemoryStorage } from '../support/memory-storage.ts';
 import { idOf } from './chance.ts';
@@ -46,6 +47,10 @@ export interface Disk {
   rob(workstreamId: string): void;
   /** Failed loads are forgotten, as by an operator. */
   forgive(workstreamId: string): Promise<void>;
+  /** What is counted for it, and what its row says, once nobody owns it any more. */
+  audit(
+    workstreamId: string,
+  ): Promise<{ readonly calls: readonly RecordedCall[]; readonly spent: number } | null>;
   /** Deletes a workstream and restores it, under the same id and another incarnation. */
   replace(workstreamId: string): Promise<void>;
 }
@@ -62,6 +67,8 @@ export function createDisk(deps: {
   readonly laws: JournalLaws;
   readonly trap: Trap;
   readonly violate: Violate;
+  /** Model calls were counted beside any batch. */
+  counted(workstreamId: string, calls: readonly ModelCall[]): void;
 }): Disk {
   const { scheduler, laws, trap, violate } = deps;
   const inner = createMemoryStorage({ now: scheduler.now, after: () => () => undefined });
@@ -162,10 +169,28 @@ export function createDisk(deps: {
   return {
     connect(process) {
       const { name } = process;
-      const journal = over(process, 'journal', inner.journal);
+      const journal = over(process, 'journal', inner.journal, {
+        conversation: () => void trap.springs(process, 'read', 'after'),
+      });
+      const usage = over(process, 'usage', inner.usage, {
+        record: ([id, calls]: Parameters<Storage['usage']['record']>) => {
+          laws.usage.written(id, calls, null);
+          deps.counted(id, calls);
+          trap.springs(process, 'count', 'after');
+        },
+      });
       return {
+        usage: {
+          ...usage,
+          record: (id, calls) =>
+            process.alive && !trap.springs(process, 'count', 'before') ? usage.record(id, calls) : never(),
+        },
         journal: {
           ...journal,
+          conversation: (id, range) =>
+            process.alive && !trap.springs(process, 'read', 'before')
+              ? journal.conversation(id, range)
+              : never(),
           commit(batch) {
             if (!process.alive || trap.springs(process, 'commit', 'before')) return never();
             const last = batch.expectedHead + batch.entries.length;
@@ -191,6 +216,7 @@ export function createDisk(deps: {
             ) => {
               if (outcome.type !== 'claimed') return;
               laws.claimed(id, outcome.workstream.epoch, session, name, isLive);
+              laws.usage.claimed(id, outcome.workstream.epoch, outcome.workstream.spent);
               trap.springs(process, 'claim', 'after');
             },
             release: ([id]: [string]) => {
@@ -200,7 +226,6 @@ export function createDisk(deps: {
         ),
         catalog: over(process, 'catalog', inner.catalog),
         tokens: over(process, 'tokens', inner.tokens),
-        usage: over(process, 'usage', inner.usage),
         removal: over(process, 'removal', inner.removal),
         search: over(process, 'search', inner.search),
         reservations: over(process, 'reservations', inner.reservations, {
@@ -249,6 +274,15 @@ export function createDisk(deps: {
       laws.claimed(id, book.epoch + 1, 'another', 'another', () => false);
     },
     forgive: async (id) => void (await scheduler.during(inner.ownership.recordFailedLoad(id, null))),
+    async audit(id) {
+      for (const session of terms.keys()) inner.expire(session);
+      terms.clear();
+      const begun = await scheduler.during(inner.sessions.begin('auditor', 'nowhere'));
+      if (begun.type !== 'begun') return null;
+      const claim = await scheduler.during(inner.ownership.claim(id, begun.session.id));
+      const calls = await scheduler.during(inner.usage.calls(id, { limit: 100_000, before: null }));
+      return claim.type === 'claimed' ? { calls, spent: claim.workstream.spent } : null;
+    },
     async replace(id) {
       const old = laws.book(id)!;
       const incarnation = idOf(900_000 + (replaced += 1));

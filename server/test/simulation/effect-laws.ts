@@ -3,25 +3,29 @@
  * knows from the journal's book, not from the server.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { liveTurn, type Entry } from 'schema/projection';
+import { liveTurn, type Entry, type TurnPhase } from 'schema/projection';
 import { lower } from '../../src/core/conversation/lower.ts';
 import type { State } from '../../src/core/workstream/state.ts';
 import type { ModelMessage } from '../../src/ports/model.ts';
 import type { ToolCall } from '../../src/ports/tools.ts';
+import type { Request } from './context-laws.ts';
 import type { JournalLaws } from './journal-laws.ts';
 import type { Violate } from './laws.ts';
 import type { Process } from './scheduler.ts';
+import { toldOf } from './told.ts';
+
+/** What a model is asked. */
+export interface Question {
+  readonly messages: readonly ModelMessage[];
+  /** By what its answer will be known. */
+  readonly word: string;
+  /** How many questions of this process about this workstream are open already. */
+  readonly beside: number;
+  readonly request: Request;
+}
 
 export interface EffectLaws {
-  /** `word`: by what its answer will be known. `beside`: how many questions of this process about this workstream are open already. */
-  asked(
-    who: Process,
-    workstreamId: string,
-    actor: State | null,
-    messages: readonly ModelMessage[],
-    word: string,
-    beside: number,
-  ): void;
+  asked(who: Process, workstreamId: string, actor: State | null, question: Question): void;
   ran(
     who: Process,
     workstreamId: string,
@@ -37,14 +41,37 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
   const run = new Set<string>();
 
   /** A deed is of a live turn that nobody told to stop, as the actor knows and as is stored. */
-  function mayBegin(who: Process, id: string, actor: State | null, what: string): void {
+  function mayBegin(
+    who: Process,
+    id: string,
+    actor: State | null,
+    what: string,
+    phase: TurnPhase = 'RUNNING',
+  ): void {
     const book = journal.book(id);
-    if (actor && !isGoing(actor.projection))
+    if (actor && liveTurn(actor.projection)?.phase !== phase)
       violate('I31', `${who.name} ${what} though the turn does not go on`);
     // Whoever was robbed without knowing may still begin what was stored before.
-    const owns = book !== null && actor?.epoch === book.epoch && actor.incarnation === book.incarnation;
-    if (owns && !isGoing(book.fold))
+    if (owns(id, actor) && liveTurn(book!.fold)?.phase !== phase)
       violate('I31', `${who.name} ${what} though no turn goes on in the database`);
+  }
+
+  /** Not of what was deleted before. */
+  const isHere = (id: string, actor: State | null): actor is State =>
+    actor !== null && journal.book(id)?.incarnation === actor.incarnation;
+
+  function owns(id: string, actor: State | null): boolean {
+    const book = journal.book(id);
+    return book !== null && actor?.epoch === book.epoch && actor.incarnation === book.incarnation;
+  }
+
+  /** A summary is of a compaction that is stored, and known by its word to be of that. */
+  function summaryAsked(who: Process, id: string, actor: State, word: string, compactionId: string): void {
+    const { epoch, projection } = actor;
+    journal.context.summaryAsked(word, compactionId, `${epoch}.${projection.generation}`);
+    mayBegin(who, id, actor, 'asks for a summary', 'COMPACTING');
+    if (owns(id, actor) && liveTurn(journal.book(id)!.fold)?.compaction?.id !== compactionId)
+      violate('D-2', `${who.name} asks for a summary for ${compactionId}, which is not stored`);
   }
 
   /** A question is what is stored and stands, up to some place: who was robbed does not know the rest. */
@@ -52,7 +79,7 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
     id: string,
     actor: State | null,
     messages: readonly ModelMessage[],
-    stands = standing,
+    stands = (entries: readonly Entry[]) => toldOf(entries).entries,
   ): boolean {
     const book = journal.book(id);
     if (!book || (actor && actor.incarnation !== book.incarnation)) return true;
@@ -64,15 +91,23 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
 
   return {
     over: (what) => journal.over(what),
-    asked(who, id, actor, messages, word, beside) {
+    asked(who, id, actor, { messages, word, beside, request }) {
+      const { compactionId } = request;
+      if (actor && owns(id, actor))
+        journal.context.asked(id, who.name, request, journal.usage.knownTo(id, actor.epoch));
+      if (compactionId !== null) {
+        if (beside > 0) violate('I43', `${who.name} asks for a summary beside ${beside} open questions`);
+        if (isHere(id, actor)) journal.begun(id, word, actor.epoch, actor.projection.generation);
+        if (actor) summaryAsked(who, id, actor, word, compactionId);
+        return;
+      }
       if (actor) journal.asked(id, word, actor.epoch, actor.projection.generation);
       if (beside > 0) violate('I43', `${who.name} asks the model beside ${beside} open questions`);
-      if (actor) journal.begun(id, word, actor.epoch, actor.projection.generation);
+      if (isHere(id, actor)) journal.begun(id, word, actor.epoch, actor.projection.generation);
       if (!isPaired(messages)) violate('I38', `${who.name} tells the model of a call without its one result`);
       if (!isStored(id, actor, messages)) {
         const what = `${who.name} asks the model about ${JSON.stringify(messages.at(-1))}`;
-        if (isStored(id, actor, messages, (entries) => entries))
-          violate('D-59', `${what}, and more than stands`);
+        if (isStored(id, actor, messages, withoutRewinds)) violate('D-59', `${what}, and more than stands`);
         else violate('D-2', `${what}, which is not stored`);
       }
       mayBegin(who, id, actor, 'asks the model');
@@ -80,7 +115,7 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
 
     ran(who, id, actor, call, asks) {
       const { callId } = call;
-      if (actor) journal.begun(id, callId, actor.epoch, actor.projection.generation);
+      if (isHere(id, actor)) journal.begun(id, callId, actor.epoch, actor.projection.generation);
       if (run.has(callId)) violate('I37', `${who.name} runs ${callId} again`);
       run.add(callId);
       const book = journal.book(id);
@@ -102,15 +137,9 @@ export function createEffectLaws(journal: JournalLaws, violate: Violate): Effect
   };
 }
 
-const isGoing = (projection: State['projection']): boolean => liveTurn(projection)?.phase === 'RUNNING';
-
-/** The entries that no later rewind took back. */
-const standing = (entries: readonly Entry[]): readonly Entry[] =>
-  entries.reduce<Entry[]>(
-    (left, entry) =>
-      entry.kind === 'REWIND' ? left.filter((e) => e.revision <= entry.after) : (left.push(entry), left),
-    [],
-  );
+/** What would be told if nothing had ever been taken back. */
+const withoutRewinds = (entries: readonly Entry[]): readonly Entry[] =>
+  toldOf(entries.filter((entry) => entry.kind !== 'REWIND')).entries;
 
 /** After an assistant message with calls come exactly their results, in order, and nothing between. */
 function isPaired(messages: readonly ModelMessage[]): boolean {

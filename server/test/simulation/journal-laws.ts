@@ -17,7 +17,9 @@ import {
   type Turn,
 } from 'schema/projection';
 import type { Batch, CommitOutcome, Receipt } from '../../src/ports/journal.ts';
+import { createContextLaws, type ContextLaws } from './context-laws.ts';
 import type { Violate } from './laws.ts';
+import { createUsageLaws, type UsageLaws } from './usage-laws.ts';
 
 /** What is known of one workstream's rows. */
 export interface Book {
@@ -30,6 +32,8 @@ export interface Book {
 }
 
 export interface JournalLaws {
+  readonly context: ContextLaws;
+  readonly usage: UsageLaws;
   book(workstreamId: string): Book | null;
   /** What landed under a key: one, or more of a Stop that could not look. */
   receipts(scope: string, key: string): readonly Receipt[];
@@ -102,8 +106,11 @@ export function createJournalLaws(violate: Violate): JournalLaws {
   const created = new Set<string>();
   const questions = new Map<string, string>();
   const underway = new Map<string, string>();
+  const context = createContextLaws(violate);
+  const usage = createUsageLaws(violate);
 
   function begin(batch: Batch): void {
+    context.begun(batch.workstreamId);
     notes.set(batch.workstreamId, {
       ended: new Set(),
       started: new Set(),
@@ -153,7 +160,9 @@ export function createJournalLaws(violate: Violate): JournalLaws {
         violate('I1', `${entry.kind} is written at ${entry.revision}, after ${fold.revision}`);
       if (!copied) answersItsQuestion(book.id, entry, before);
       check(book, fold, entry);
+      const earlier = fold;
       fold = applyEntry(fold, entry);
+      context.landed(book.id, earlier, entry, fold);
       unfinished(fold, entry);
     }
     books.set(book.id, { ...book, entries: [...book.entries, ...batch.entries], fold });
@@ -345,6 +354,8 @@ export function createJournalLaws(violate: Violate): JournalLaws {
   }
 
   return {
+    context,
+    usage,
     book: (id) => books.get(id) ?? null,
     receipts: (scope, key) => receipts.get(placeOf(scope, key)) ?? [],
     places,
@@ -381,6 +392,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       if (batch.entries.length > 0 && book.fold.revision !== batch.expectedHead)
         return violate('D-4', `${what} landed at head ${book.fold.revision}`);
       record(batch);
+      usage.written(batch.workstreamId, batch.calls, batch.epoch);
       if (batch.entries.length > 0) write(batch);
       const mine = books.get(batch.workstreamId)!.entries;
       if (stored.length !== mine.length) violate('I1', `${stored.length} rows, ${mine.length} were written`);
@@ -394,6 +406,8 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       for (const [what, claim] of underway) if (claim.startsWith(`${id} `)) underway.delete(what);
       books.delete(id);
       notes.delete(id);
+      context.removed(id);
+      usage.removed(id);
     },
   };
 }

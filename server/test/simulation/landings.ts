@@ -12,9 +12,12 @@ export function landingsOf(world: number, all: readonly Landing[]): readonly Lan
   const removedAt = (id: string): number =>
     all.findLastIndex((landing) => landing.type === 'removed' && landing.workstreamId === id);
   return all
-    .filter((landing, i) => landing.type !== 'removed' && i > removedAt(landing.batch.workstreamId))
+    .filter((landing, i) => landing.type !== 'removed' && i > removedAt(workstreamOf(landing)))
     .map((landing) => inWorld(world, landing));
 }
+
+const workstreamOf = (landing: Landing): string =>
+  'batch' in landing ? landing.batch.workstreamId : landing.workstreamId;
 
 /** Numbers of a world do not reach the first four digits of an id (`idOf`). */
 export const inWorld = <T>(world: number, value: T): T =>
@@ -36,6 +39,10 @@ export async function land(
   const epochs = new Map<string, number>();
   for (const landing of landings) {
     if (landing.type === 'removed') continue;
+    if (landing.type === 'counted') {
+      await storage.usage.record(landing.workstreamId, landing.calls);
+      continue;
+    }
     const { batch } = landing;
     const { workstreamId: id, incarnation, epoch } = batch;
     if (landing.type === 'published') {

@@ -1,7 +1,7 @@
 /**
  * Owns: the sentences that must hold in every simulated world. Their ids are those of the invariants and of the rules
- * of the domain. Does not own: how each is watched (`journal-laws.ts`, `effect-laws.ts`, `client.ts`, `follower.ts`,
- * `quiet.ts`).
+ * of the domain. Does not own: how each is watched (`journal-laws.ts`, `context-laws.ts`, `usage-laws.ts`,
+ * `effect-laws.ts`, `follower.ts`, `people.ts`, `quiet.ts`).
  */
 export const laws = {
   I1: 'Revisions of a workstream are exactly 1, 2, 3 … head.',
@@ -39,10 +39,15 @@ export const laws = {
   I44: 'An open approval survives a restart.',
   'D-2': 'The model is asked only about what is stored.',
   'D-4': 'Nothing written by who is not the owner lands.',
+  'D-5': 'Each model call that ended is counted once, as it was, whoever owns its workstream by then.',
   'D-9': 'NONE is said only of a call that never began or whose tool said so.',
   'D-12': 'A message, and what is said with a decision, runs in a turn of its author.',
   'D-22': 'A workstream is loaded by one flight, and an epoch has one owner.',
   'D-31': 'In a world that answers, every turn ends and nothing is left waiting.',
+  'D-33': 'No model is asked when the budget is spent and nobody granted more.',
+  'D-39': 'What does not fit is not sent before room was tried for, which is tried once between two answers.',
+  'D-40':
+    'A summary stands once and first, of its own compaction and shorter, and parts, loses and repeats nothing; what came to nothing changed nothing.',
   'D-51': 'The database never refuses what is written to it as data.',
   'D-52': 'An outcome that is not known is read back: nobody gives up what it still owns.',
   'D-54': 'A follower that leaves leaves nothing behind.',

@@ -2,14 +2,15 @@
  * Owns: what may happen in a simulated world, as data. A move that has nothing to act on does nothing, so that any
  * list of moves is a life, and a shorter one too (shrinking).
  */
-import { decodeCursor, liveTurn, openItems, type ApprovalCycle, type Finish } from 'schema/projection';
+import { decodeCursor, liveTurn, openItems, type ApprovalCycle } from 'schema/projection';
 import type { Viewer } from 'schema/model';
-import type { ModelOutcome } from '../../src/ports/model.ts';
 import { createChance, pick } from './chance.ts';
+import { aliases } from './endpoints.ts';
 import { ada, bob } from './node.ts';
 import type { Node } from './node.ts';
 import type { Input } from './people.ts';
 import type { ModelCall } from './provider.ts';
+import type { TrapPlace } from './trap.ts';
 import type { World } from './world.ts';
 
 interface Kind {
@@ -17,7 +18,17 @@ interface Kind {
   readonly weight: number;
   /** Moves of one family come or stay away together in a life, so that lives differ. */
   readonly family:
-    'work' | 'time' | 'repeats' | 'feeds' | 'disk' | 'crashes' | 'takeover' | 'stubborn' | 'rare';
+    | 'work'
+    | 'time'
+    | 'repeats'
+    | 'feeds'
+    | 'disk'
+    | 'crashes'
+    | 'takeover'
+    | 'stubborn'
+    | 'rare'
+    | 'context'
+    | 'counting';
   readonly play: (world: World, n: number) => void | Promise<void>;
 }
 
@@ -51,23 +62,39 @@ function ask(world: World, n: number, by: Viewer, input: Input): void {
 
 function answer(world: World, n: number): void {
   const call = openCall(world, n);
-  if (!call) return;
-  call.end(answerOf(call, (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]));
+  if (call && call.material !== null) return summarise(call, n);
+  const finish = (['STOP', 'STOP', 'STOP', 'LENGTH', 'OTHER'] as const)[(n >> 4) % 5]!;
+  call?.answer({ finish, ...(n % 8 === 6 && { text: `${call.word} ${filler(n, 90)}` }) });
 }
 
-const answerOf = (call: ModelCall, finish: Finish = 'STOP'): ModelOutcome => ({
-  type: 'answered',
-  text: call.said || call.word,
-  reasoning: '',
-  calls: [],
-  finish,
-  usage: null,
-  alias: 'test',
-  model: 'test',
-});
+/** Words, so many. */
+const filler = (n: number, words: number): string =>
+  Array.from({ length: words }, (_, i) => `word${(n + i * 7) % 89}`).join(' ');
+
+/** Mostly a short account; now and then none, all of it again, or a refusal. */
+function summarise(call: ModelCall, n: number): void {
+  const account = `${call.word} They spoke of ${n % 997}.`;
+  switch ((n >> 4) % 13) {
+    case 7:
+      return call.answer({ text: n % 2 === 0 ? '' : ' \n' });
+    case 8:
+      return call.answer({ text: `${call.word} ${call.material}` });
+    case 9:
+      return call.answer({ text: account, finish: n % 2 === 0 ? 'LENGTH' : 'CONTENT_FILTER' });
+    case 10:
+      return call.fail({ kind: 'CONTEXT_OVERFLOW', message: 'Too much.' });
+    case 11:
+      return failModel(call, n >> 3);
+    case 12:
+      return call.answer({ text: `${call.word} ${filler(n, 120)}` });
+    default:
+      return call.answer({ text: account });
+  }
+}
 
 function callTools(world: World, n: number): void {
   const call = openCall(world, n);
+  if (call && call.material !== null) return summarise(call, n);
   if (!call) return;
   const names = ['look', 'write', 'write', 'look', 'run', 'nothing'] as const;
   const calls = Array.from({ length: 1 + ((n >> 2) % 6) }, (_, i) => ({
@@ -76,16 +103,15 @@ function callTools(world: World, n: number): void {
     name: names[((n >> 5) + i) % names.length]!,
     arguments: (n >> 7) % 9 === i ? 'invalid' : `{"n":${n % 100},"i":${i}}`,
   }));
-  const finish = n % 11 === 0 ? 'LENGTH' : 'TOOL_CALLS';
-  call.end({
-    type: 'answered',
-    text: call.said || call.word,
-    reasoning: '',
-    calls,
-    finish,
-    usage: null,
-    alias: 'test',
-    model: 'test',
+  call.answer({ calls, finish: n % 11 === 0 ? 'LENGTH' : 'TOOL_CALLS' });
+}
+
+function failModel(call: ModelCall, n: number): void {
+  call.fail({
+    kind: n % 13 === 12 ? 'CONTEXT_OVERFLOW' : n % 3 > 0 ? 'OVERLOADED' : 'BAD_REQUEST',
+    accepted: n % 5 > 2,
+    othersLeft: n % 7 > 4,
+    retryAfterMs: n % 4 === 0 ? 3_000 : null,
   });
 }
 
@@ -95,7 +121,7 @@ function endTool(world: World, n: number): void {
   run?.end({
     outcome: well ? 'OK' : 'ERROR',
     effect: well ? 'COMMITTED' : (['NONE', 'PARTIAL', 'UNKNOWN', 'ROLLED_BACK'] as const)[(n >> 6) % 4]!,
-    content: `result ${n % 1_000}`,
+    content: (n >> 9) % 6 === 0 ? `result ${filler(n, 30 + ((n >> 12) % 700))}` : `result ${n % 1_000}`,
   });
 }
 
@@ -129,17 +155,17 @@ function stop(world: World, n: number): void {
   ask(world, n, somebody(n >> 2), { type: 'stop', turnId, force: (n >> 4) % 4 === 0 });
 }
 
-/** A new message of somebody, which waits its turn. */
-const message = (world: World, by: Viewer): Input => ({
+/** A new message of somebody, which waits its turn; now and then a long one. */
+const message = (world: World, by: Viewer, n = 0): Input => ({
   type: 'send',
-  text: world.people.nextMark(by),
+  text: world.people.nextMark(by) + (n % 9 === 7 ? ` ${filler(n, 20 + ((n >> 6) % 200))}` : ''),
   delivery: 'QUEUE',
   turnId: null,
 });
 
 const send = (world: World, n: number): void => {
   const by = somebody(n >> 3);
-  const input = message(world, by) as Extract<Input, { type: 'send' }>;
+  const input = message(world, by, n) as Extract<Input, { type: 'send' }>;
   ask(world, n, by, (n >> 5) % 6 === 0 ? { ...input, delivery: 'REJECT' } : input);
 };
 
@@ -223,15 +249,8 @@ export const kinds = {
     weight: 1.5,
     family: 'work',
     play(world, n) {
-      openCall(world)?.end({
-        type: 'failed',
-        kind: n % 3 > 0 ? 'OVERLOADED' : 'BAD_REQUEST',
-        alias: 'test',
-        accepted: n % 5 > 2,
-        othersLeft: n % 7 > 4,
-        message: 'The endpoint is busy.',
-        retryAfterMs: n % 4 === 0 ? 3_000 : null,
-      });
+      const call = openCall(world);
+      if (call) failModel(call, n);
     },
   },
   output: {
@@ -252,6 +271,76 @@ export const kinds = {
         type: 'configure',
         approvalMode: (['ASK', 'TRUST_WORKSPACE', 'TRUST_ALL'] as const)[n % 3]!,
       }),
+  },
+  compact: {
+    weight: 1.2,
+    family: 'context',
+    play: (world, n) => ask(world, n, somebody(n >> 2), { type: 'compact' }),
+  },
+  budget: {
+    weight: 1.2,
+    family: 'context',
+    play: (world, n) =>
+      ask(world, n, somebody(n >> 2), {
+        type: 'configure',
+        tokenBudget: [1_000, 1_000, 2_500, 6_000, 0][(n >> 3) % 5]!,
+      }),
+  },
+  instruct: {
+    weight: 0.8,
+    family: 'context',
+    play: (world, n) =>
+      ask(world, n, somebody(n >> 2), {
+        type: 'configure',
+        instructions: n % 4 === 0 ? '' : `Keep in mind ${filler(n, n % 60)}`,
+      }),
+  },
+  choose: {
+    weight: 1.4,
+    family: 'context',
+    play: (world, n) =>
+      ask(world, n, somebody(n >> 2), {
+        type: 'configure',
+        model: { alias: aliases[(n >> 4) % aliases.length]!, temperature: null, effort: null },
+      }),
+  },
+  fill: {
+    weight: 10,
+    family: 'context',
+    /** An answer looks at much, so that the results fill what the model can read. */
+    async play(world, n) {
+      if (openRuns(world).length === 0) {
+        const call = openCall(world);
+        if (!call || call.material !== null) return goOn(world, n);
+        const calls = Array.from({ length: 1 + (n % 3) }, (_, i) => ({
+          providerId: `call_${i}`,
+          name: 'look',
+          arguments: `{"much":${i}}`,
+        }));
+        call.answer({ calls, finish: 'TOOL_CALLS' });
+        await world.scheduler.flow(n >> 2, 14);
+      }
+      for (const run of openRuns(world))
+        run.end({ outcome: 'OK', effect: 'COMMITTED', content: filler(n, 40 + ((n >> 5) % 400)) });
+      await world.scheduler.flow(n >> 3, n % 9);
+    },
+  },
+  summarise: {
+    weight: 7,
+    family: 'context',
+    play(world, n) {
+      const open = world.provider.calls.filter((c) => !c.over && c.by.alive && c.material !== null);
+      const call = pick(open, n >> 9);
+      if (call) summarise(call, n);
+    },
+  },
+  count: {
+    weight: 1.2,
+    family: 'counting',
+    play: (world, n) =>
+      void (world.provider.counting = (['NONE', 'ZEROS', 'ABSURD', 'HONEST', 'NONE', 'LOW'] as const)[
+        n % 6
+      ]!),
   },
   stop: { weight: 1.6, family: 'work', play: stop },
   resumeQueue: {
@@ -383,8 +472,13 @@ export const kinds = {
     family: 'crashes',
     play: (world, n) =>
       world.trap.set(
-        (['commit', 'commit', 'claim', 'model', 'tool', 'tool', 'prepare'] as const)[n % 7]!,
-        (n >> 3) % 2 === 0 ? 'before' : 'after',
+        (
+          [
+            ...['commit', 'commit', 'claim', 'model', 'tool', 'tool'],
+            ...['prepare', 'summary', 'summary', 'read', 'count'],
+          ] as readonly TrapPlace[]
+        )[n % 11]!,
+        (n >> 4) % 2 === 0 ? 'before' : 'after',
       ),
   },
   start: { weight: 2, family: 'time', play: (world, n) => void world.start(n % 2 === 0 ? 'a' : 'b') },
@@ -454,7 +548,7 @@ export const kinds = {
       await world.scheduler.flow(n >> 3, 12);
       world.people.ask(world.people.want(ada, message(world, ada)), owner);
       await world.scheduler.flow(n >> 4, 10);
-      call.end(answerOf(call));
+      call.answer();
       await world.scheduler.flow(n >> 5, n % 12);
     },
   },
@@ -504,7 +598,7 @@ export const kinds = {
       const call = openCall(world);
       if (!call || call.signal.aborted) return;
       world.bugs += 1;
-      call.end({ type: 'answered' } as never);
+      call.end({ type: 'answered', text: '', reasoning: '', usage: null, alias: call.alias } as never);
     },
   },
   replace: {

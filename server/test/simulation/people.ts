@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Viewer } from 'schema/model';
-import { applyEntry, emptyProjection, type ApprovalMode } from 'schema/projection';
+import { applyEntry, emptyProjection, type ApprovalMode, type ModelChoice } from 'schema/projection';
 import type { Services } from 'schema/services';
 import type { Command } from '../../src/core/inputs.ts';
 import { waits } from '../app/support/world.ts';
@@ -16,7 +16,13 @@ import type { Process, Scheduler } from './scheduler.ts';
 /** What a person asks for: the core's own commands, but for closing and naming, which no life here does; or a workstream. */
 export type Input =
   | Exclude<Command, { readonly type: 'configure' | 'close' | 'open' | 'noteDiscarded' }>
-  | { readonly type: 'configure'; readonly approvalMode: ApprovalMode }
+  | {
+      readonly type: 'configure';
+      readonly approvalMode?: ApprovalMode;
+      readonly model?: ModelChoice;
+      readonly instructions?: string;
+      readonly tokenBudget?: number;
+    }
   | { readonly type: 'create' };
 
 export interface Intent {
@@ -29,7 +35,7 @@ export interface Intent {
   told: Readonly<Record<string, unknown>> | null;
   /** Refused for good: the person gives it up. */
   refused: boolean;
-  /** The last word was that it cannot be done now: the queue is full, or a turn runs. */
+  /** The last word was that it cannot be done now: the queue is full, a turn runs, there is nothing to summarise. */
   full: boolean;
   /** The workstream it was about is not there any more. */
   void: boolean;
@@ -103,7 +109,7 @@ export function createPeople(deps: {
     if (intent.void) return;
     // Who owned what was deleted does not know what was made in its place.
     if (replaced && answer.code === 'WORKSTREAM_NOT_FOUND') return;
-    intent.full = answer.code === 'QUEUE_FULL' || answer.code === 'BUSY';
+    intent.full = notNow.has(answer.code ?? '');
     if (answer.type === 'Rejected') {
       if (answer.retryable) return;
       if (intent.stolen) return void (intent.refused = true);
@@ -158,11 +164,14 @@ export function createPeople(deps: {
           key,
           workstreamId,
           title: null,
+          approvalMode: null,
           model: null,
           instructions: null,
           tokenBudget: null,
           ...fields(input),
         });
+      case 'compact':
+        return services.workstreams.compact(by, { key, workstreamId });
       case 'resumeQueue':
         return services.messages.resumeQueue(by, { key, workstreamId });
       case 'decide':
@@ -244,6 +253,8 @@ export function createPeople(deps: {
 /** Refusals of what no workstream could record. */
 const neverRecorded: ReadonlySet<string> = new Set(['INVALID_INPUT', 'KEY_REUSED', 'WORKSTREAM_NOT_FOUND']);
 
+const notNow: ReadonlySet<string> = new Set(['QUEUE_FULL', 'BUSY', 'NOTHING_TO_COMPACT']);
+
 function fields<T extends Input>({ type: _, ...rest }: T): Omit<T, 'type'> {
   return rest;
 }
@@ -260,6 +271,9 @@ export function explainedBy(people: People, laws: JournalLaws, workstreamId: str
   for (const entry of laws.book(workstreamId)?.entries ?? []) {
     const before = fold;
     fold = applyEntry(fold, entry);
+    const byHand = entry.kind === 'TURN' && entry.turn.kind === 'COMPACT' && entry.turn;
+    if (byHand && !intents.some(({ by, input }) => input.type === 'compact' && by.id === byHand.principal.id))
+      violate('I23', `turn ${byHand.id} summarises, and nobody asked`);
     if (entry.kind === 'TURN' && entry.turn.phase === 'INTERRUPTING' && !latched.has(entry.turn.id)) {
       const { id } = entry.turn;
       latched.add(id);
@@ -328,7 +342,7 @@ function describe(input: Input): string {
     case 'retry':
       return `retry ${input.from}, having seen ${input.turnId}`;
     case 'configure':
-      return `configure ${input.approvalMode}`;
+      return `configure ${JSON.stringify(fields(input)).slice(0, 60)}`;
     case 'decide':
       return `${input.verdict} ${input.callId}`;
     default:

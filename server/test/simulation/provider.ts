@@ -6,13 +6,32 @@
  */
 import type { ToolResult } from 'schema/projection';
 import type { State } from '../../src/core/workstream/state.ts';
-import type { Model, ModelDelta, ModelMessage, ModelOutcome } from '../../src/ports/model.ts';
+import type {
+  Model,
+  ModelAnswer,
+  ModelDelta,
+  ModelFault,
+  ModelMessage,
+  ModelOutcome,
+  ModelRequest,
+} from '../../src/ports/model.ts';
 import type { Access, PreparedCall, ToolCall, Tools } from '../../src/ports/tools.ts';
+import { summaryWordOf } from './context-laws.ts';
 import type { EffectLaws } from './effect-laws.ts';
+import {
+  aliasOf,
+  bareTokensIn,
+  countOf,
+  isTooLong,
+  models,
+  tokensIn,
+  windowOf,
+  type Counting,
+} from './endpoints.ts';
 import { wordOf } from './journal-laws.ts';
-import { modelInfo } from '../support/fake-model.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 import type { Trap } from './trap.ts';
+import type { UsageLaws } from './usage-laws.ts';
 
 interface Work {
   readonly by: Process;
@@ -30,7 +49,13 @@ export interface ModelCall extends Work {
   said: string;
   /** The first word of its answer. */
   readonly word: string;
+  /** What it was asked to summarise; null: it was asked for an answer. */
+  readonly material: string | null;
+  readonly alias: string;
   say(delta: ModelDelta): void;
+  /** Ends it with what was said, or with another text, as its endpoint counts. */
+  answer(answer?: Partial<Pick<ModelAnswer, 'text' | 'calls' | 'finish'>>): void;
+  fail(fault?: Partial<ModelFault>): void;
   end(outcome: ModelOutcome): void;
 }
 
@@ -41,6 +66,10 @@ export interface ToolRun extends Work {
 }
 
 export interface Provider {
+  /** How all endpoints count from now on. */
+  counting: Counting;
+  /** No endpoint counted far too little in this life: whoever believes them is not deceived. */
+  readonly isHonest: boolean;
   readonly calls: readonly ModelCall[];
   readonly runs: readonly ToolRun[];
   model(process: Process, actor: (workstreamId: string) => State | null): Model;
@@ -56,12 +85,17 @@ const workspaceIn = (text: string): string => /\/folders\/([\w-]+)/.exec(text)?.
 export function createProvider(deps: {
   readonly scheduler: Scheduler;
   readonly laws: EffectLaws;
+  readonly usage: UsageLaws;
   readonly trap: Trap;
 }): Provider {
-  const { scheduler, laws, trap } = deps;
+  const { scheduler, laws, usage, trap } = deps;
   const calls: ModelCall[] = [];
   const runs: ToolRun[] = [];
   let prepared = 0;
+  let counting: Counting = 'HONEST';
+  let isHonest = true;
+  /** Calls of each summary under each claim. */
+  const parts = new Map<string, number>();
 
   /** A line from the world into a process: what is put in comes out in order, when a move takes it. */
   function line(process: Process, what: string): (deliver: () => void) => void {
@@ -72,10 +106,136 @@ export function createProvider(deps: {
     };
   }
 
-  const textOf = (message: ModelMessage | undefined): string =>
-    message?.role === 'system' ? message.text : '';
+  /** By which name its cost is to be kept, and which part of a summary it is. */
+  function nameOf(
+    state: State | null,
+    isSummary: boolean,
+  ): { readonly id: string | null; readonly part: number } {
+    if (!isSummary) return { id: state?.attempt?.messageId ?? null, part: 1 };
+    if (!state?.summary) return { id: null, part: 1 };
+    const work = `${state.summary.id}:${state.epoch}.${state.projection.generation}`;
+    const part = (parts.get(work) ?? 0) + 1;
+    parts.set(work, part);
+    return { id: `${work}:${part}`, part };
+  }
+
+  function call(
+    process: Process,
+    state: State | null,
+    request: ModelRequest,
+    signal: AbortSignal,
+    onDelta: (delta: ModelDelta) => void,
+  ): Promise<ModelOutcome> {
+    const { messages, workstreamId } = request;
+    const isSummary = request.tools.length === 0;
+    const place = isSummary ? 'summary' : 'model';
+    if (!process.alive || trap.springs(process, place, 'before')) return never();
+    const beside = calls.filter(
+      (c) => c.by === process && c.workstreamId === workstreamId && !c.heard && !c.signal.aborted,
+    );
+    const alias = aliasOf(request);
+    const tokens = tokensIn(request);
+    const word = isSummary ? summaryWordOf(calls.length) : wordOf(calls.length);
+    const { id, part } = nameOf(state, isSummary);
+    const compactionId = isSummary ? (state?.summary?.id ?? '') : null;
+    laws.asked(process, workstreamId, state, {
+      messages,
+      word,
+      beside: beside.length,
+      request: {
+        compactionId,
+        tokens: bareTokensIn(request),
+        window: isHonest ? windowOf(alias) : null,
+        part,
+      },
+    });
+    return new Promise<ModelOutcome>((resolve) => {
+      const put = line(process, `${isSummary ? 'summary' : 'model'} call ${calls.length + 1} goes on`);
+      let heard = '';
+      const one: ModelCall = {
+        by: process,
+        workstreamId,
+        signal,
+        over: false,
+        heard: false,
+        stubborn: false,
+        // Known by its first word, so that it can be told from any other.
+        said: '',
+        word,
+        material: isSummary ? textOf(messages.at(-1)) : null,
+        alias,
+        say(delta) {
+          if (one.over) return;
+          const text = one.said === '' && delta.type === 'text' ? one.word + delta.text : delta.text;
+          if (delta.type === 'text') one.said += text;
+          put(() => {
+            heard += text;
+            onDelta({ ...delta, text });
+          });
+        },
+        answer({ text = one.said || one.word, calls: declared = [], finish = 'STOP' } = {}) {
+          const counted = countOf(counting, tokens, { text, calls: declared });
+          if (counting === 'LOW') isHonest = false;
+          one.end({
+            type: 'answered',
+            text,
+            reasoning: '',
+            calls: declared,
+            finish,
+            usage: counted,
+            alias,
+            model: alias,
+          });
+        },
+        fail(fault = {}) {
+          one.end({
+            type: 'failed',
+            kind: 'OTHER',
+            alias,
+            accepted: false,
+            othersLeft: false,
+            message: 'The endpoint is busy.',
+            retryAfterMs: null,
+            ...fault,
+          });
+        },
+        end(outcome) {
+          if (one.over) return;
+          one.over = true;
+          put(() => {
+            one.heard = true;
+            laws.over(one.word);
+            const began = outcome.type === 'answered' || (outcome.type === 'failed' && outcome.accepted);
+            const counted = outcome.type === 'answered' ? outcome.usage : null;
+            const isCounted = counted && counted.inputTokens > 0 && counted.outputTokens > 0;
+            if (id !== null && (began || heard !== ''))
+              usage.ended({ id, by: process, workstreamId, usage: isCounted ? counted : null });
+            resolve(outcome);
+          });
+        },
+      };
+      signal.addEventListener('abort', () => {
+        if (!one.stubborn) one.end({ type: 'aborted' });
+      });
+      calls.push(one);
+      if (isTooLong(alias, tokens))
+        one.fail({ kind: 'CONTEXT_OVERFLOW', message: `${tokens} tokens are too many for ${alias}.` });
+      trap.springs(process, place, 'after');
+    });
+  }
+
+  const textOf = (message: ModelMessage | undefined): string => message?.text ?? '';
 
   return {
+    get counting() {
+      return counting;
+    },
+    set counting(how) {
+      counting = how;
+    },
+    get isHonest() {
+      return isHonest;
+    },
     calls,
     runs,
     endLeftovers(host, callIds) {
@@ -87,56 +247,9 @@ export function createProvider(deps: {
     },
 
     model: (process, actor) => ({
-      list: () => [{ ...modelInfo, isDefault: true }],
-      call(request, signal, onDelta) {
-        if (!process.alive || trap.springs(process, 'model', 'before')) return never();
-        const workstreamId = workspaceIn(textOf(request.messages[0]));
-        const beside = calls.filter(
-          (c) => c.by === process && c.workstreamId === workstreamId && !c.heard && !c.signal.aborted,
-        );
-        laws.asked(
-          process,
-          workstreamId,
-          actor(workstreamId),
-          request.messages,
-          wordOf(calls.length),
-          beside.length,
-        );
-        return new Promise<ModelOutcome>((resolve) => {
-          const put = line(process, `model call ${calls.length + 1} goes on`);
-          const call: ModelCall = {
-            by: process,
-            workstreamId,
-            signal,
-            over: false,
-            heard: false,
-            stubborn: false,
-            // Known by its first word, so that it can be told from any other.
-            said: '',
-            word: wordOf(calls.length),
-            say(delta) {
-              if (call.over) return;
-              const text = call.said === '' && delta.type === 'text' ? call.word + delta.text : delta.text;
-              if (delta.type === 'text') call.said += text;
-              put(() => onDelta({ ...delta, text }));
-            },
-            end(outcome) {
-              if (call.over) return;
-              call.over = true;
-              put(() => {
-                call.heard = true;
-                laws.over(call.word);
-                resolve(outcome);
-              });
-            },
-          };
-          signal.addEventListener('abort', () => {
-            if (!call.stubborn) call.end({ type: 'aborted' });
-          });
-          calls.push(call);
-          trap.springs(process, 'model', 'after');
-        });
-      },
+      list: () => models,
+      call: (request, signal, onDelta) =>
+        call(process, actor(request.workstreamId), request, signal, onDelta),
     }),
 
     tools: (process, actor) => ({

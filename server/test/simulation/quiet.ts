@@ -72,36 +72,11 @@ async function everythingEnds(world: World): Promise<boolean> {
     const state = world.owner()?.up?.registry.peek(workstreamId)?.state();
     const waits = live !== null || fold.queue.items.length > 0 || (state?.pending.length ?? 0) > 0;
     if (!waits && n > 0) return true;
-    for (const call of world.provider.calls)
-      if (call.by.alive && !call.over)
-        call.end({
-          type: 'answered',
-          text: call.said || call.word,
-          reasoning: '',
-          calls: [],
-          finish: 'STOP',
-          usage: null,
-          alias: 'test',
-          model: 'test',
-        });
+    answerAll(world);
     for (const run of world.provider.runs)
       if (run.by.alive) run.end({ outcome: 'OK', effect: 'COMMITTED', content: 'done' });
     for (const node of world.owner() ? [world.owner()!] : world.nodes()) {
-      for (const { callId, argumentsHash } of openItems(fold).filter((item) => item.decision === null)) {
-        const cycle = fold.cycles.find((c) => c.items.some((i) => i.callId === callId))!;
-        const verdict = 'APPROVED' as const;
-        people.ask(
-          people.want(ada, {
-            type: 'decide',
-            cycleId: cycle.id,
-            callId,
-            argumentsHash,
-            verdict,
-            feedback: null,
-          }),
-          node,
-        );
-      }
+      approveAll(world, node);
       if (!live && fold.queue.items.length > 0) people.ask(people.want(ada, { type: 'resumeQueue' }), node);
     }
     await pass(world, round);
@@ -113,6 +88,30 @@ async function everythingEnds(world: World): Promise<boolean> {
     `turn ${fold.turn?.phase}, ${fold.queue.items.length} queued, ${openItems(fold).length} asked, after ${(patience * round) / 1_000} s`,
   );
   return false;
+}
+
+function answerAll(world: World): void {
+  for (const call of world.provider.calls)
+    if (call.by.alive && !call.over) call.answer(call.said === '' ? {} : { text: call.said });
+}
+
+function approveAll(world: World, node: Node): void {
+  const { people, workstreamId, laws } = world;
+  const { cycles } = laws.book(workstreamId)!.fold;
+  for (const { id: cycleId, items, status } of cycles)
+    for (const { callId, argumentsHash, decision } of status === 'OPEN' ? items : [])
+      if (decision === null) {
+        const verdict = 'APPROVED' as const;
+        const intent = people.want(ada, {
+          type: 'decide',
+          cycleId,
+          callId,
+          argumentsHash,
+          verdict,
+          feedback: null,
+        });
+        people.ask(intent, node);
+      }
 }
 
 async function everybodyAgrees(world: World): Promise<void> {
@@ -142,20 +141,11 @@ async function everybodyAgrees(world: World): Promise<void> {
   world.attach(node);
   await pass(world, 100);
   agree(world, node, 'in the middle of an answer');
-  for (let n = 0; n < 3; n += 1) {
-    for (const call of world.provider.calls)
-      if (call.by.alive && !call.over)
-        call.end({
-          type: 'answered',
-          text: call.said || call.word,
-          reasoning: '',
-          calls: [],
-          finish: 'STOP',
-          usage: null,
-          alias: 'test',
-          model: 'test',
-        });
+  for (let n = 0; n < 3 || (n < patience && liveTurn(world.laws.book(workstreamId)!.fold)); n += 1) {
+    answerAll(world);
+    approveAll(world, node);
     await pass(world, 1_000);
+    if (world.violation) return;
   }
   if (world.violation) return;
   agree(world, node, 'at rest');
@@ -187,6 +177,9 @@ async function everybodyAgrees(world: World): Promise<void> {
   await pass(world, 100);
   for (const { up, process } of world.nodes())
     if (up!.hub.size() > 0) violate('D-54', `${up!.hub.size()} subscriptions are left at ${process.name}`);
+  const audited = await world.disk.audit(workstreamId);
+  if (!audited) return violate('D-22', 'nobody can own the workstream any more');
+  laws.usage.atRest(workstreamId, audited.calls, audited.spent);
 }
 
 /** Everybody who was somewhere comes back to the owner, from where they were. */

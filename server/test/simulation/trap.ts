@@ -3,7 +3,7 @@
  */
 import type { Process } from './scheduler.ts';
 
-export type TrapPlace = 'commit' | 'claim' | 'model' | 'tool' | 'prepare';
+export type TrapPlace = 'commit' | 'claim' | 'model' | 'summary' | 'read' | 'count' | 'tool' | 'prepare';
 export type TrapSide = 'before' | 'after';
 
 export interface Trap {

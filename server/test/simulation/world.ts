@@ -4,6 +4,7 @@
  */
 import type { Projection } from 'schema/projection';
 import type { Batch } from '../../src/ports/journal.ts';
+import type { ModelCall } from '../../src/ports/usage.ts';
 import { idOf } from './chance.ts';
 import { createDisk, type Disk } from './disk.ts';
 import { createEffectLaws } from './effect-laws.ts';
@@ -70,7 +71,9 @@ export interface WorldOptions {
 /** `removed`: an administrator deleted the workstream. */
 export type Landing =
   | { readonly type: 'published' | 'committed'; readonly batch: Batch }
-  | { readonly type: 'removed'; readonly workstreamId: string };
+  | { readonly type: 'removed'; readonly workstreamId: string }
+  /** Beside any batch, by who is not the owner any more. */
+  | { readonly type: 'counted'; readonly workstreamId: string; readonly calls: readonly ModelCall[] };
 
 /** The same laws, with somebody who looks on. */
 const watched = (laws: JournalLaws, landed: (landing: Landing) => void): JournalLaws => ({
@@ -115,9 +118,15 @@ export async function createWorld({
   const scheduler = createScheduler(trace);
   const laws = watched(createJournalLaws(violate), landed);
   const trap = createTrap((process, why) => crash(process, why), dieAt ?? null);
-  const disk = createDisk({ scheduler, laws, trap, violate });
+  const disk = createDisk({
+    scheduler,
+    laws,
+    trap,
+    violate,
+    counted: (id, calls) => landed({ type: 'counted', workstreamId: id, calls }),
+  });
   const effects = createEffectLaws(laws, violate);
-  const provider = createProvider({ scheduler, laws: effects, trap });
+  const provider = createProvider({ scheduler, laws: effects, usage: laws.usage, trap });
   const people = createPeople({ laws, violate, scheduler, workstreamId: () => workstreamId, note: trace });
 
   function crash(process: Process, why: string): void {
@@ -156,7 +165,8 @@ export async function createWorld({
         provider,
         ids: { random128: () => idOf((ids += 1)) },
         random: () => ((jitter += 1) * 0.618_033_988_7) % 1,
-        onError(_, message, fields) {
+        onError(process, message, fields) {
+          if (message.endsWith('could not be counted')) laws.usage.gaveUp(process);
           if (message === 'a step threw' || message === 'a performer threw') {
             if (world.bugs > 0) world.bugs -= 1;
             else violate('D-71', `${message}: ${String(fields['error'])}`);
@@ -250,6 +260,10 @@ export async function createWorld({
     openFeeds: () => void (feedsOpen = true),
     check() {
       for (const follower of followers) follower.compare();
+      const holder = owner();
+      const actor = holder?.up?.registry.peek(workstreamId);
+      if (holder && actor)
+        laws.context.holds(holder.process.name, actor.state(), laws.book(workstreamId)!.entries);
       people.check();
       // Who is not followed any more leaves a place behind to come back to.
       const over = followers.filter((follower) => follower.status !== 'following');
