@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createPrompt } from '../../src/app/actor/prompt.ts';
 import { maxGuidance } from '../../src/core/conversation/system-prompt.ts';
 import { createTestClock } from '../support/clock.ts';
+import { ada, createWorld, newKey, unchanged, until } from './support/world.ts';
 
 const hourMs = 3_600_000;
 
@@ -61,5 +62,34 @@ describe('The system prompt', () => {
     expect(text).toContain('x'.repeat(maxGuidance));
     expect(text).not.toContain('x'.repeat(maxGuidance + 1));
     expect(text).toContain('The rest, 5 characters, is left out here; read the file for it.');
+  });
+});
+
+describe('What the model is told first', () => {
+  it('is the prompt that is shown, with the folder’s AGENTS.md and the instructions as they are at each call (broke: only what all are told was)', async () => {
+    let agents = 'Run make test.';
+    const world = await createWorld({
+      guidance: { ofServer: () => 'Write no poems.', ofWorkspace: () => Promise.resolve(agents) },
+    });
+    const id = await world.open();
+    const told = (n: number) => world.model.calls[n]!.request.messages[0]!;
+    await world.send(id, 'go');
+    (await until(() => world.model.calls[0])).answer();
+    expect(told(0).role).toBe('system');
+    expect(told(0).text).toContain('Write no poems.');
+    expect(told(0).text).toContain('Run make test.');
+    const { configuration } = world.registry.peek(id)!.state().projection;
+    expect(await world.services.workstreams.systemPrompt(configuration)).toBe(told(0).text);
+
+    await until(() => world.registry.peek(id)!.state().projection.turn?.phase === 'COMPLETED');
+    agents = 'Run pnpm test.';
+    const settings = { ...unchanged, instructions: 'Answer in French.' };
+    await world.services.workstreams.configure(ada, { key: newKey(), workstreamId: id, ...settings });
+    const before = world.model.calls.length;
+    await world.send(id, 'again');
+    await until(() => world.model.calls[before]);
+    expect(told(before).text).toContain('Run pnpm test.');
+    expect(told(before).text).toContain('Answer in French.');
+    expect(told(before).text).not.toContain('make');
   });
 });
