@@ -104,6 +104,8 @@ export interface Turn {
   readonly outcome: TurnOutcome | null;
   /** Recoveries in a row without a new ASSISTANT or tool entry between them (D-71). */
   readonly recoveries: number;
+  /** How many watches stand between it and a person (D-85); absent: none. */
+  readonly depth?: number;
   readonly startedAt: string;
   readonly settledAt: string | null;
 }
@@ -246,6 +248,72 @@ export interface CarriedRequest {
   readonly author: Author;
 }
 
+/** What a watch runs, how often, and what it waits for. */
+export interface WatchDefinition {
+  /** 1 to 60 characters, unique among the watches of a workstream that have not ended. */
+  readonly name: string;
+  /** Run by `/bin/sh -c` in the workspace. */
+  readonly command: string;
+  /** CEL; null: fires when the output changes, the first poll being the baseline (D-83). */
+  readonly condition: string | null;
+  /** 10 to 86,400. */
+  readonly everySeconds: number;
+  /** 1 to 10,000. */
+  readonly maxPolls: number;
+  /** ISO 8601: it ends then; null: by `maxPolls` alone. */
+  readonly deadline: string | null;
+  /** It goes on after a fire; false: a fire is its end. */
+  readonly repeat: boolean;
+  /** What the model is told to do with a fire, in the words of the author; null: nothing. */
+  readonly instruction: string | null;
+}
+
+/** CONDITION_ERRORS: three in a row. DENIED: the command is not one that may run (D-82). */
+export type WatchEnd = 'FIRED' | 'MAX_POLLS' | 'DEADLINE' | 'CANCELED' | 'CONDITION_ERRORS' | 'DENIED';
+
+/** A watch as its workstream knows it; how its polls go is kept beside the journal (D-84). */
+export interface Watch {
+  readonly id: string;
+  /** Of the definition: +1 with each edit. An outcome of an earlier one delivers nothing. */
+  readonly version: number;
+  readonly definition: WatchDefinition;
+  readonly status: 'ACTIVE' | 'PAUSED' | 'ENDED';
+  /** CLOSED: with its workstream, and resumed with it (D-23); null: it is not paused. */
+  readonly pausedBy: 'PERSON' | 'CLOSED' | null;
+  /** Null: it has not ended. */
+  readonly end: WatchEnd | null;
+  /** On whose credentials its turns run: who approved or made it, or edited it last. */
+  readonly author: Author;
+  /** Of the turns it starts (D-85). */
+  readonly depth: number;
+  readonly createdAt: string;
+  /** Poll of the last fire that its workstream has written down; 0: none was. */
+  readonly lastFire: number;
+  /** When the next poll is due, by the database's clock: now, an interval from now, or (null) as it was. */
+  readonly due: 'NOW' | 'LATER' | null;
+}
+
+/** What a watch has to say: that its condition held, or that it has ended (D-84). */
+export interface Fire {
+  readonly watchId: string;
+  /** Number of the poll, 1 for the first; 0: no poll was needed, a deadline passed. */
+  readonly poll: number;
+  readonly reason: 'CONDITION' | 'CHANGE' | Exclude<WatchEnd, 'FIRED' | 'CANCELED'>;
+  /** The watch has ended with it. */
+  readonly ended: boolean;
+  readonly definition: WatchDefinition;
+  /** Of the watch, whole seconds since it was made. */
+  readonly elapsedSeconds: number;
+  /** Null: the command did not end by itself. */
+  readonly exitCode: number | null;
+  /** Of the poll; the last one where it ended without. */
+  readonly output: string;
+  /** Of the condition; null: none. */
+  readonly error: string | null;
+  readonly author: Author;
+  readonly depth: number;
+}
+
 /** Where a fork was taken from. The source may be gone since. */
 export interface Origin {
   readonly workstreamId: string;
@@ -321,7 +389,9 @@ export type EntryBody =
       readonly context: ContextMark;
     }
   | ({ readonly kind: 'TOOL'; readonly callId: string; readonly name: string } & ToolResult)
-  | { readonly kind: 'SYSTEM'; readonly text: string; readonly source: string }
+  /** `fire`: what a watch said, in parts; its source is WATCH. */
+  | { readonly kind: 'SYSTEM'; readonly text: string; readonly source: string; readonly fire?: Fire }
+  | { readonly kind: 'WATCH'; readonly watch: Watch }
   | {
       /** The partial text of an answer that was not finished; its id is the id of that message. */
       readonly kind: 'CANCELLATION';
@@ -366,6 +436,9 @@ export type EntryOf<K extends EntryKind> = Extract<Entry, { readonly kind: K }>;
 export const isMessage = (entry: Entry): entry is EntryOf<'USER'> =>
   entry.kind === 'USER' && (entry.source === 'MESSAGE' || entry.source === 'STEER');
 
+/** Source of the SYSTEM entry of a fire. */
+export const watchSource = 'WATCH';
+
 /** Source of the SYSTEM entry that advises the model to wind down (D-40). */
 export const compactionAdvice = 'COMPACTION_ADVICE';
 
@@ -384,6 +457,7 @@ const conversationKinds: Readonly<Record<EntryKind, boolean>> = {
   TOOL_SETTLED: false,
   APPROVAL: false,
   QUEUE: false,
+  WATCH: false,
   REWIND: false,
   RECOVERY: false,
 };

@@ -18,6 +18,7 @@ import {
   type Queue,
   type ToolResult,
   type Turn,
+  type Watch,
 } from './entries.ts';
 
 /** A declared call of the open batch, and how far it has come. */
@@ -72,6 +73,8 @@ export interface Projection {
    */
   readonly cycles: readonly ApprovalCycle[];
   readonly queue: Queue;
+  /** Those that have not ended, the oldest first. */
+  readonly watches: readonly Watch[];
   /** Null: not a fork. */
   readonly origin: Origin | null;
   /** What rewinds took out of the conversation: ascending, apart from one another (D-59). */
@@ -102,6 +105,7 @@ export const emptyProjection: Projection = {
   batch: null,
   cycles: [],
   queue: { items: [], held: false },
+  watches: [],
   origin: null,
   superseded: [],
   context: {
@@ -195,6 +199,8 @@ function applyKind(next: Projection, entry: Entry): Projection {
       return withCycle(next, entry.cycle);
     case 'QUEUE':
       return { ...next, queue: entry.queue };
+    case 'WATCH':
+      return withWatch(next, entry.watch);
     case 'REWIND':
       // What failed is superseded with the rest: the last turn is not the last word any more.
       return {
@@ -227,6 +233,16 @@ function withTurn(next: Projection, turn: Turn): Projection {
   return begins
     ? { ...next, turn, context: { ...context, advised: false, tried: true, failures: context.failures + 1 } }
     : { ...next, turn };
+}
+
+function withWatch(next: Projection, watch: Watch): Projection {
+  const { watches } = next;
+  if (watch.status === 'ENDED') return { ...next, watches: watches.filter((known) => known.id !== watch.id) };
+  const known = watches.some(({ id }) => id === watch.id);
+  return {
+    ...next,
+    watches: known ? watches.map((w) => (w.id === watch.id ? watch : w)) : [...watches, watch],
+  };
 }
 
 function withCycle(next: Projection, cycle: ApprovalCycle): Projection {

@@ -4,7 +4,15 @@
  *
  * Work that was begun under a claim comes back stamped with it; a stamp that is not current dies in `fence.ts` (D-5).
  */
-import type { ApprovalMode, Author, Entry, ModelChoice, ToolResult } from 'schema/projection';
+import type {
+  ApprovalMode,
+  Author,
+  Entry,
+  Fire,
+  ModelChoice,
+  ToolResult,
+  WatchDefinition,
+} from 'schema/projection';
 import type { PreparedCall } from './approvals/prepared.ts';
 import type { Room } from './context/meter.ts';
 import type { ModelOutcome } from './conversation/message.ts';
@@ -48,6 +56,19 @@ export type Command =
       readonly instructions?: string;
       /** 0: none; absent: as it is. */
       readonly tokenBudget?: number;
+    }
+  | { readonly type: 'createWatch'; readonly definition: WatchDefinition }
+  | {
+      readonly type: 'editWatch';
+      readonly watchId: string;
+      /** Of the definition the caller saw. */
+      readonly version: number;
+      readonly definition: WatchDefinition;
+    }
+  | {
+      readonly type: 'changeWatch';
+      readonly watchId: string;
+      readonly change: 'PAUSE' | 'RESUME' | 'RUN_NOW' | 'CANCEL';
     }
   /** Older history is summarised now; whoever asks has read the conversation. */
   | { readonly type: 'compact' }
@@ -115,6 +136,8 @@ export type World =
   | { readonly type: 'conversationRead'; readonly entries: readonly Entry[] }
   /** Null: the model had no name to give. */
   | { readonly type: 'titleSuggested'; readonly title: string | null; readonly question: string }
+  /** What watches of this workstream have to say, perhaps not for the first time. */
+  | { readonly type: 'watchesFired'; readonly fires: readonly Fire[] }
   /** A timer that the turn set has run out. */
   | { readonly type: 'backoffOver'; readonly messageId: string }
   | { readonly type: 'stopOverdue'; readonly turnId: string };

@@ -2,7 +2,7 @@
  * Owns: why a command is refused, and how it is accepted, as facts. The sentences for people are made in
  * `app/views`. A refusal changes nothing (D-11).
  */
-import type { ApprovalCycle, ApprovalDecision, Author, Configuration, Queue } from 'schema/projection';
+import type { ApprovalCycle, ApprovalDecision, Author, Configuration, Queue, Watch } from 'schema/projection';
 
 export type CoreRefusal =
   | {
@@ -32,6 +32,11 @@ export type CoreRefusal =
    * summarised, and nobody goes back below it (D-59); null: nothing is.
    */
   | { readonly type: 'Rejected'; readonly code: 'MESSAGE_NOT_FOUND'; readonly watermark: number | null }
+  | { readonly type: 'Rejected'; readonly code: 'WATCH_NOT_FOUND'; readonly watchIds: readonly string[] }
+  | { readonly type: 'Rejected'; readonly code: 'WATCH_LIMIT'; readonly capacity: number }
+  | { readonly type: 'Rejected'; readonly code: 'WATCH_NAME_TAKEN'; readonly name: string }
+  /** It was edited since the caller saw it; `version` is the one it has now. */
+  | { readonly type: 'Rejected'; readonly code: 'STALE_WATCH'; readonly version: number }
   /** The conversation is too short, or nothing came since it was summarised. */
   | { readonly type: 'Rejected'; readonly code: 'NOTHING_TO_COMPACT' }
   | { readonly type: 'Rejected'; readonly code: 'APPROVAL_GONE'; readonly currentCycleIds: readonly string[] }
@@ -49,6 +54,7 @@ export type Acceptance =
   | { readonly type: 'Accepted'; readonly stopped: readonly string[]; readonly nothingToStop: boolean }
   | { readonly type: 'Accepted'; readonly cycle: ApprovalCycle }
   | { readonly type: 'Accepted'; readonly turnId: string | null }
+  | { readonly type: 'Accepted'; readonly watch: Watch }
   | { readonly type: 'Accepted'; readonly queue: Queue }
   | { readonly type: 'Accepted'; readonly configuration: Configuration }
   /** `text` is that of the message rewound to; `superseded` counts what the model does not see any more. */
@@ -78,6 +84,10 @@ export const isRetryable: Readonly<Record<CoreRefusal['code'], boolean>> = {
   MESSAGE_NOT_QUEUED: false,
   MESSAGE_NOT_FOUND: false,
   NOTHING_TO_COMPACT: true,
+  WATCH_NOT_FOUND: false,
+  WATCH_LIMIT: true,
+  WATCH_NAME_TAKEN: true,
+  STALE_WATCH: false,
   APPROVAL_GONE: false,
   ALREADY_DECIDED: false,
   ARGUMENTS_CHANGED: false,

@@ -25,6 +25,7 @@ import { recover } from './turn/recovery.ts';
 import { orphanEnded, stopOverdue } from './turn/stop.ts';
 import { runCommand } from './workstream/commands.ts';
 import { setClosing } from './workstream/lifecycle.ts';
+import { watchesFired } from './watches/fires.ts';
 import { titleSuggested } from './workstream/title.ts';
 import { isLatched, told, type RecordedReceipt, type State } from './workstream/state.ts';
 
@@ -124,6 +125,8 @@ function stepWorld(draft: StepDraft, event: World): StepDraft {
       return conversationRead(draft, event.entries);
     case 'titleSuggested':
       return titleSuggested(draft, event.title, event.question);
+    case 'watchesFired':
+      return watchesFired(draft, event.fires);
     case 'backoffOver':
       return backoffOver(draft, event.messageId);
     case 'stopOverdue':

@@ -15,6 +15,9 @@ export function commitKey(entry: Entry): string {
       return `settled:${entry.callId}`;
     case 'TURN':
       return entry.turn.outcome ? `settle:${entry.turn.id}` : `entry:${entry.id}`;
+    case 'SYSTEM':
+      // A fire is written down once, whoever tells it (D-84).
+      return entry.fire ? `fire:${entry.fire.watchId}:${entry.fire.poll}` : `entry:${entry.id}`;
     default:
       return `entry:${entry.id}`;
   }

@@ -12,6 +12,7 @@ import {
   outputTail,
   type ApprovalDecision,
   type ApprovalItem,
+  type Call,
   type Configuration,
   type ToolResult,
 } from 'schema/projection';
@@ -22,6 +23,7 @@ import { sizeResults } from '../context/sizing.ts';
 import { adviceToWindDown } from '../context/texts.ts';
 import { estimateTokens } from '../context/tokens.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
+import { actionOf, runWatchTool, type WatchAction } from '../watches/tool.ts';
 import { contextOf, isLatched } from '../workstream/state.ts';
 import { openCall, settleCall, withProgress } from './batch.ts';
 import { askForBudget, isSpent } from './budget.ts';
@@ -137,6 +139,11 @@ function fillSlots(draft: StepDraft): StepDraft {
     const progress = d.state.progress[open.call.callId];
     if (progress?.type !== 'allowed') continue;
     const { call } = open;
+    const action = actionOf(call.name, progress.basis);
+    if (action) {
+      d = doneHere(d, call, action);
+      continue;
+    }
     d = performAfter(
       withProgress(admit(d, { kind: 'TOOL_STARTED', callId: call.callId, name: call.name }), [call.callId], {
         type: 'running',
@@ -151,6 +158,15 @@ function fillSlots(draft: StepDraft): StepDraft {
     );
   }
   return d;
+}
+
+/** A call that only writes in the journal: it is done with the entry that says so. */
+function doneHere(draft: StepDraft, call: Call, action: WatchAction): StepDraft {
+  const { cycles, turn } = draft.state.projection;
+  const item = cycles.flatMap((cycle) => cycle.items).find(({ callId }) => callId === call.callId);
+  const started = admit(draft, { kind: 'TOOL_STARTED', callId: call.callId, name: call.name });
+  const done = runWatchTool(started, action, item?.decision?.by ?? turn!.principal);
+  return settleCall(done.draft, call.callId, done.result);
 }
 
 function closeBatch(draft: StepDraft): StepDraft {

@@ -8,12 +8,12 @@ import {
   openCycles,
   type BatchCall,
   type EntryOf,
-  type Queue,
   type ToolResult,
   type TurnOutcome,
 } from 'schema/projection';
 import { sizeResults } from '../context/sizing.ts';
 import { admit, type StepDraft } from '../step-draft.ts';
+import { deliver, storeFires } from '../watches/fires.ts';
 import { contextOf, type State } from '../workstream/state.ts';
 import { askTitle } from '../workstream/title.ts';
 import { afterTurn } from './queue.ts';
@@ -74,11 +74,16 @@ export const mayHaveBegun = (state: State, open: BatchCall): boolean =>
   open.result === null &&
   !state.held.some(({ deed }) => deed.type === 'runTool' && deed.call.callId === open.call.callId);
 
-function afterwards(draft: StepDraft): StepDraft {
-  const { queue, turn } = draft.state.projection;
-  if (queue.items.length === 0) return draft;
-  const goesOn = (turn?.phase === 'COMPLETED' && !queue.held) || queue.items.some((item) => item.afterStop);
-  if (goesOn && !draft.state.closing) return startFromQueue(draft).draft;
-  const held: Queue = { ...afterTurn(queue), held: true };
-  return queue.held ? draft : admit(draft, { kind: 'QUEUE', queue: held });
+/** What waited for the end of the turn: messages first, and what watches said once nobody has to say anything. */
+function afterwards(before: StepDraft): StepDraft {
+  const { queue, turn } = before.state.projection;
+  const completed = turn?.phase === 'COMPLETED';
+  const draft = completed || before.state.closing ? before : storeFires(before);
+  const goesOn = (completed && !queue.held) || queue.items.some((item) => item.afterStop);
+  if (queue.items.length > 0 && goesOn && !draft.state.closing) return startFromQueue(draft).draft;
+  const kept =
+    queue.items.length === 0 || queue.held
+      ? draft
+      : admit(draft, { kind: 'QUEUE', queue: { ...afterTurn(queue), held: true } });
+  return completed && !draft.state.closing ? deliver(kept) : kept;
 }

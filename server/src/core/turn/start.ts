@@ -30,13 +30,24 @@ export function startFromQueue(draft: StepDraft): {
 
 /** A turn that only summarises; null: there is nothing to summarise. */
 export function startCompacting(draft: StepDraft, principal: Author): StepDraft | null {
-  const claimed = claimTurn(draft, principal, 'COMPACT');
+  const claimed = claimTurn(draft, principal, { kind: 'COMPACT' });
   const compacting = beginCompaction(claimed, 'MANUAL');
   return compacting && isSpent(claimed.state) ? askForBudget(claimed) : compacting;
 }
 
-function claimTurn(draft: StepDraft, principal: Author, kind: Turn['kind'] = 'CHAT'): StepDraft {
+/** A turn on what the server itself has to say, which `say` writes down; `depth` watches from a person (D-85). */
+export const startTurnOn = (
+  draft: StepDraft,
+  { author, depth }: { readonly author: Author; readonly depth: number },
+  say: (draft: StepDraft) => StepDraft,
+): StepDraft => askModel(say(claimTurn(draft, author, { depth })));
+
+function claimTurn(
+  draft: StepDraft,
+  principal: Author,
+  { kind = 'CHAT', depth = 0 }: { readonly kind?: Turn['kind']; readonly depth?: number } = {},
+): StepDraft {
   const [d, turnId] = mint(draft);
   const turn = newTurn(turnId, kind, d.state.projection.generation + 1, principal, d.at);
-  return admit(d, { kind: 'TURN', turn });
+  return admit(d, { kind: 'TURN', turn: depth === 0 ? turn : { ...turn, depth } });
 }

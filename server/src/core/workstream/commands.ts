@@ -12,6 +12,7 @@ import { enqueue, hasRoom, hasRoomForText, queueCapacity } from '../turn/queue.t
 import { resend, retry, rewind } from '../turn/rewind.ts';
 import { startCompacting, startFromQueue, startTurn } from '../turn/start.ts';
 import { endOrphans, forceStop, stopTargets, stopTurn } from '../turn/stop.ts';
+import { changeWatch, editWatch, makeWatch } from '../watches/watch.ts';
 import { closeWorkstream, openWorkstream } from './lifecycle.ts';
 import { isLatched } from './state.ts';
 
@@ -48,6 +49,12 @@ export function runCommand(draft: StepDraft, by: Author, command: Command): Comm
       return openWorkstream(draft, by);
     case 'compact':
       return compact(draft, by);
+    case 'createWatch':
+      return tookWatch(makeWatch(draft, command.definition, { author: by, depth: 1 }));
+    case 'editWatch':
+      return tookWatch(editWatch(draft, command.watchId, { ...command, author: by }));
+    case 'changeWatch':
+      return tookWatch(changeWatch(draft, command.watchId, command.change));
     case 'noteDiscarded':
       return noteDiscarded(draft, by, command.entries);
     case 'decide':
@@ -70,6 +77,9 @@ const passes: Readonly<Record<Command['type'], boolean>> = {
   decide: false,
   resumeQueue: false,
   compact: false,
+  createWatch: false,
+  editWatch: false,
+  changeWatch: false,
   noteDiscarded: true,
 };
 
@@ -213,6 +223,9 @@ function compact(draft: StepDraft, by: Author): CommandResult {
     ? taken(compacting, { type: 'Accepted', turnId: liveTurn(compacting.state.projection)?.id ?? null })
     : refuse({ code: 'NOTHING_TO_COMPACT' });
 }
+
+const tookWatch = (made: ReturnType<typeof makeWatch>): CommandResult =>
+  made.type === 'made' ? taken(made.draft, { type: 'Accepted', watch: made.watch }) : made;
 
 function noteDiscarded(draft: StepDraft, by: Author, entries: number): CommandResult {
   const what = entries === 1 ? 'One entry' : `${entries} entries`;

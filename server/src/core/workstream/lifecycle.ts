@@ -8,6 +8,7 @@ import { liveTurn, openItems, type Author, type Projection } from 'schema/projec
 import { refuse } from '../refusals.ts';
 import { admit, patch, taken, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { endOrphans, stopTurn } from '../turn/stop.ts';
+import { pauseAll, resumeAll } from '../watches/watch.ts';
 import type { State } from './state.ts';
 
 /** Shuts the door and ends what runs, also what outlived its turn; or opens it again, with nothing else undone. */
@@ -25,14 +26,17 @@ export function closeWorkstream(draft: StepDraft, by: Author): CommandResult {
     queue.items.length > 0 && !queue.held
       ? admit(draft, { kind: 'QUEUE', queue: { ...queue, held: true } })
       : draft;
-  const closed = patch(admit(held, { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by }), { closing: false });
+  const closed = patch(admit(pauseAll(held), { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by }), {
+    closing: false,
+    fires: [],
+  });
   return taken(closed, { type: 'Accepted', lifecycle: 'CLOSED' });
 }
 
 /** An open one stays as it is. */
 export function openWorkstream(draft: StepDraft, by: Author): CommandResult {
   const isOpen = draft.state.projection.lifecycle === 'OPEN';
-  return taken(isOpen ? draft : admit(draft, { kind: 'LIFECYCLE', lifecycle: 'OPEN', by }), {
+  return taken(isOpen ? draft : resumeAll(admit(draft, { kind: 'LIFECYCLE', lifecycle: 'OPEN', by })), {
     type: 'Accepted',
     lifecycle: 'OPEN',
   });
@@ -44,9 +48,11 @@ export function openWorkstream(draft: StepDraft, by: Author): CommandResult {
  * (D-24).
  */
 export function canUnload(state: State): boolean {
-  const { projection, pending, batches, durableBatches, held, attempt, summary, orphans, closing } = state;
+  const { projection, pending, batches, durableBatches, held, attempt, summary, orphans, fires, closing } =
+    state;
   if (pending.length > 0 || durableBatches < batches || held.length > 0 || closing) return false;
   if (attempt !== null || summary !== null || orphans.length > 0) return false;
+  if (fires.length > 0) return false;
   return liveTurn(projection) === null || onlyWaits(projection);
 }
 

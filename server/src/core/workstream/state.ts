@@ -13,6 +13,7 @@ import {
   liveTurn,
   type Context,
   type Entry,
+  type Fire,
   type Overlay,
   type Projection,
   type Turn,
@@ -105,6 +106,8 @@ export interface State {
   readonly progress: Readonly<Record<string, Progress>>;
   readonly held: readonly Held[];
   readonly orphans: readonly Orphan[];
+  /** What watches have said and is not written down yet; the database has it, too, until it is. */
+  readonly fires: readonly Fire[];
   readonly overlay: Overlay;
   /** Receipts of this epoch, oldest first; a second copy of a command joins the first here (D-60). */
   readonly receipts: ReadonlyMap<string, RecordedReceipt>;
@@ -141,6 +144,7 @@ export function loadedState(loaded: {
     progress: {},
     held: [],
     orphans: [],
+    fires: [],
     overlay: emptyOverlay,
     receipts: new Map(),
   };

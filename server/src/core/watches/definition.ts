@@ -1,0 +1,89 @@
+/**
+ * Owns: what a watch may be (D-80), whoever asks for it: a model by its tool, a person by the API.
+ * Does not own: whether its condition is sound (the `Conditions` port), or its command may run (`approvals/denied.ts`).
+ */
+import { isBlank, type WatchDefinition } from 'schema/projection';
+import { parseDuration } from './duration.ts';
+
+/** Watches of a workstream that have not ended, at most. */
+export const watchCapacity = 5;
+export const leastSeconds = 10;
+export const mostSeconds = 86_400;
+export const mostPolls = 10_000;
+export const usualPolls = 100;
+export const maxWatchName = 60;
+const maxCommand = 65_536;
+const maxCondition = 4_000;
+const maxInstruction = 4_000;
+
+/** As it is given: durations as text, what is left out as null. */
+export interface AskedWatch {
+  /** Null or blank: it is named by number. */
+  readonly name: string | null;
+  readonly command: string;
+  readonly condition: string | null;
+  /** As `parseDuration` takes it. */
+  readonly every: string;
+  readonly maxPolls: number | null;
+  /** A duration from now; null: none. */
+  readonly deadline: string | null;
+  readonly repeat: boolean;
+  readonly instruction: string | null;
+}
+
+export type Defined =
+  | { readonly type: 'defined'; readonly definition: WatchDefinition }
+  /** `field`: of AskedWatch. One sentence. */
+  | { readonly type: 'refused'; readonly field: keyof AskedWatch; readonly problem: string };
+
+/** `now`: milliseconds since 1970. An empty name is left for who makes it to choose. */
+export function defineWatch(asked: AskedWatch, now: number): Defined {
+  const refused = (field: keyof AskedWatch, problem: string): Defined => ({
+    type: 'refused',
+    field,
+    problem,
+  });
+  const name = (asked.name ?? '').trim();
+  if (name.length > maxWatchName)
+    return refused('name', `A name may have at most ${maxWatchName} characters.`);
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name)) return refused('name', 'A name is one line.');
+  const command = asked.command.trim();
+  if (isBlank(command)) return refused('command', 'Say which command to run.');
+  if (command.length > maxCommand)
+    return refused('command', `A command may have at most ${maxCommand} characters.`);
+  if (command.includes('\0') || !command.isWellFormed())
+    return refused(
+      'command',
+      'The command holds a NUL or a broken character, which no program can be given.',
+    );
+  const every = parseDuration(asked.every);
+  if (every.type === 'refused') return refused('every', every.problem);
+  if (every.seconds < leastSeconds) return refused('every', `The shortest interval is ${leastSeconds} s.`);
+  if (every.seconds > mostSeconds) return refused('every', 'The longest interval is 24 h.');
+  const maxPolls = asked.maxPolls ?? usualPolls;
+  if (!Number.isInteger(maxPolls) || maxPolls < 1 || maxPolls > mostPolls)
+    return refused('maxPolls', `Between 1 and ${mostPolls} polls, as a whole number.`);
+  const deadline = asked.deadline === null ? null : parseDuration(asked.deadline);
+  if (deadline?.type === 'refused') return refused('deadline', deadline.problem);
+  if (deadline && deadline.seconds > 366 * 86_400)
+    return refused('deadline', 'The latest deadline is in a year.');
+  const condition = asked.condition?.trim() ?? '';
+  if (condition.length > maxCondition)
+    return refused('condition', `A condition may have at most ${maxCondition} characters.`);
+  const instruction = asked.instruction?.trim() ?? '';
+  if (instruction.length > maxInstruction)
+    return refused('instruction', `An instruction may have at most ${maxInstruction} characters.`);
+  return {
+    type: 'defined',
+    definition: {
+      name,
+      command,
+      condition: condition === '' ? null : condition,
+      everySeconds: Math.round(every.seconds),
+      maxPolls,
+      deadline: deadline === null ? null : new Date(now + deadline.seconds * 1_000).toISOString(),
+      repeat: asked.repeat,
+      instruction: instruction === '' ? null : instruction,
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * Owns: what becomes of a fire in its workstream (D-84): written down as a SYSTEM entry, and said to the model in a turn of
+ * who approved the watch.
+ *
+ * Invariants: a fire is written down once, whoever tells it and how often; nothing of a watch that has ended meanwhile is;
+ * a turn of another author hears of none (D-12); beyond `maxDepth` it is written down and starts nothing (D-85); after a
+ * turn that failed or was stopped it waits for the next one; fires that wait together start one turn.
+ */
+import { liveTurn, watchSource, type Fire, type Watch } from 'schema/projection';
+import { admit, patch, type StepDraft } from '../step-draft.ts';
+import { startTurnOn } from '../turn/start.ts';
+import { fireAsTold } from './message.ts';
+import { ended, watchesOf, writeWatch } from './watch.ts';
+
+/** How many watches may stand between a turn and a person (D-85). */
+export const maxDepth = 5;
+
+/** Told by the round, at a load, or once more. */
+export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraft {
+  const waiting = draft.state.fires;
+  const fresh = fires.filter((fire) => isDue(draft, fire) && !waiting.some((other) => isSame(other, fire)));
+  if (fresh.length === 0) return draft;
+  const heard = patch(draft, { fires: [...waiting, ...fresh] });
+  return liveTurn(draft.state.projection) || draft.state.closing ? heard : deliver(heard);
+}
+
+/** Without a live turn: all of one author in one turn; the others wait until that is over. */
+export function deliver(draft: StepDraft): StepDraft {
+  const due = draft.state.fires.filter((fire) => isDue(draft, fire));
+  const first = due.find((fire) => fire.depth <= maxDepth);
+  const rests = draft.state.projection.turn?.phase === 'FAILED' || !first;
+  if (rests) return due.reduce(writeDown, patch(draft, { fires: [] }));
+  const now = due.filter((fire) => fire.author.id === first.author.id);
+  const later = due.filter((fire) => fire.author.id !== first.author.id);
+  const depth = Math.max(...now.filter((fire) => fire.depth <= maxDepth).map((fire) => fire.depth));
+  return startTurnOn(patch(draft, { fires: later }), { author: first.author, depth }, (d) =>
+    now.reduce(writeDown, d),
+  );
+}
+
+/** After a turn that failed or was stopped: kept for the next one. */
+export const storeFires = (draft: StepDraft): StepDraft =>
+  draft.state.fires.filter((fire) => isDue(draft, fire)).reduce(writeDown, patch(draft, { fires: [] }));
+
+const watchOf = (draft: StepDraft, fire: Fire): Watch | undefined =>
+  watchesOf(draft).find((watch) => watch.id === fire.watchId);
+
+const isDue = (draft: StepDraft, fire: Fire): boolean => {
+  const watch = watchOf(draft, fire);
+  return watch !== undefined && (fire.poll > watch.lastFire || (fire.poll === 0 && watch.lastFire === 0));
+};
+
+const isSame = (a: Fire, b: Fire): boolean => a.watchId === b.watchId && a.poll === b.poll;
+
+function writeDown(draft: StepDraft, fire: Fire): StepDraft {
+  const watch = watchOf(draft, fire);
+  if (!watch) return draft;
+  const said = admit(draft, { kind: 'SYSTEM', text: fireAsTold(fire), source: watchSource, fire });
+  const told: Watch = { ...watch, lastFire: fire.poll, due: null };
+  return writeWatch(said, fire.ended ? ended(told, endOf(fire)) : told);
+}
+
+const endOf = ({ reason }: Fire): 'FIRED' | Exclude<Fire['reason'], 'CONDITION' | 'CHANGE'> =>
+  reason === 'CONDITION' || reason === 'CHANGE' ? 'FIRED' : reason;

@@ -1,0 +1,131 @@
+/**
+ * Owns: the need to keep how the polls of watches go: what is due, who polls it, what came of it, and what is to be told
+ * (D-81, D-84). What a watch is, and whether it is active, is written by its workstream, with its entries.
+ *
+ * Invariants: a due poll is claimed by one server for a while; of a poll one outcome lands; what it has to say is kept
+ * until the workstream has written it down, and is there at most once for each watch and poll. Times are the database's.
+ */
+import type { Author, Fire, Watch, WatchDefinition } from 'schema/projection';
+
+/** A due poll that is this server's to run until its lease is over. */
+export interface ClaimedPoll {
+  readonly claim: string;
+  readonly workstreamId: string;
+  readonly watchId: string;
+  readonly version: number;
+  readonly definition: WatchDefinition;
+  readonly author: Author;
+  readonly depth: number;
+  readonly workspace: string;
+  /** Its number, 1 for the first. */
+  readonly poll: number;
+  /** ISO 8601. */
+  readonly scheduledAt: string;
+  readonly createdAt: string;
+  /** Milliseconds it is late, by the database's clock. */
+  readonly lateMs: number;
+  readonly prevOutput: string | null;
+  /** Conditions in a row that failed. */
+  readonly errors: number;
+  /** It is past its deadline: nothing is run any more. */
+  readonly overdue: boolean;
+}
+
+/** What came of a poll. */
+export interface PollOutcome {
+  readonly claim: ClaimedPoll;
+  readonly durationMs: number;
+  /** Null: the command did not end by itself, or was not run. */
+  readonly exitCode: number | null;
+  readonly output: string;
+  /** Why it could not run, or its condition not be judged; null: nothing was wrong. */
+  readonly error: string | null;
+  /** Conditions in a row that failed, with this one. */
+  readonly errors: number;
+  /** What is to be told; null: nothing. */
+  readonly fire: Fire | null;
+}
+
+/** RECORDED: it is kept, and what it says is to be delivered. STALE: the watch was changed meanwhile; nothing is told. LOST: another server polls it. */
+export type Landing = 'RECORDED' | 'STALE' | 'LOST';
+
+export interface Delivery {
+  readonly workstreamId: string;
+  readonly fire: Fire;
+}
+
+/** A poll as it is kept. */
+export interface PollRecord {
+  readonly poll: number;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly durationMs: number;
+  readonly exitCode: number | null;
+  readonly fired: boolean;
+  readonly error: string | null;
+  /** The end of it, at most 2,000 characters. */
+  readonly outputTail: string;
+}
+
+/** A watch with how its polls go. */
+export interface WatchRow {
+  readonly workstreamId: string;
+  readonly watch: Watch;
+  readonly polls: number;
+  readonly fires: number;
+  /** ISO 8601; null: none is due. */
+  readonly nextPollAt: string | null;
+  readonly lastPollAt: string | null;
+  readonly lastExitCode: number | null;
+  /** Null: it was not polled yet. */
+  readonly lastOutput: string | null;
+  readonly lastError: string | null;
+}
+
+export interface WatchCounts {
+  readonly due: number;
+  readonly running: number;
+  readonly late: number;
+}
+
+/** Polls kept of each watch (D-86). */
+export const pollsKept = 200;
+
+export interface WatchStore {
+  /**
+   * Claims what is due, the longest due first, of watches whose workstream this session owns or nobody does and whose host
+   * is this one: at most `limit`, at most `perWorkstream` of one workstream with those under way. One statement.
+   */
+  claim(request: {
+    readonly sessionId: string;
+    readonly host: string;
+    readonly limit: number;
+    readonly perWorkstream: number;
+    readonly leaseMs: number;
+  }): Promise<readonly ClaimedPoll[]>;
+  /** Milliseconds until the next poll of this server is due, 0 or less when one is; null: none will be. */
+  untilDue(request: { readonly sessionId: string; readonly host: string }): Promise<number | null>;
+  /** One transaction: outcome, counters, next time (scheduled + interval, beyond now), delivery. */
+  record(outcome: PollOutcome): Promise<Landing>;
+  /** What waits to be told, of one workstream or of all that this server can load; the oldest first. */
+  deliveries(request: {
+    readonly workstreamId: string | null;
+    readonly sessionId: string;
+    readonly host: string;
+    readonly limit: number;
+  }): Promise<readonly Delivery[]>;
+  get(watchId: string): Promise<WatchRow | null>;
+  /** Of one workstream (also those that have ended), or of all that have not ended; the newest first. */
+  list(request: {
+    readonly workstreamId: string | null;
+    readonly ended: boolean;
+    readonly limit: number;
+    readonly after: string | null;
+  }): Promise<readonly WatchRow[]>;
+  /** The newest first, before a poll. */
+  polls(
+    watchId: string,
+    page: { readonly limit: number; readonly before: number | null },
+  ): Promise<readonly PollRecord[]>;
+  counts(sessionId: string): Promise<WatchCounts>;
+}
