@@ -13,6 +13,7 @@ import {
   type Author,
   type Entry,
   type FeedItem,
+  type Fire,
   type Persistence,
 } from 'schema/projection';
 import type { CommandKey, Command, Input, Stamp, World } from '../../core/inputs.ts';
@@ -62,6 +63,8 @@ export interface Actor {
    * database is away.
    */
   readConversation(): Promise<unknown>;
+  /** What its watches have said; it is kept until that is written down (D-84). */
+  fired(fires: readonly Fire[]): void;
   /** Shuts the door to new commands and stops the turn, or opens it again (D-23). */
   shut(on: boolean): void;
   /** True once it is so; false when it is not within `ms`, or the actor has ended. */
@@ -339,6 +342,10 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     persistence: () => lane.persistence(),
     summary,
     readConversation,
+    fired(fires) {
+      const stamp: Stamp = { epoch: state.epoch, generation: null };
+      post({ type: 'world', stamp, event: { type: 'watchesFired', fires } });
+    },
     shut: (on) => post({ type: 'closing', on }),
     until(fact, ms) {
       if (ended) return Promise.resolve(false);

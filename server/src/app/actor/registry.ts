@@ -7,7 +7,7 @@
  * ends what a predecessor on this host left running before the turn goes on (D-70); a workstream whose load or step
  * throws three times in a row is quarantined, and boot goes on (D-71).
  */
-import { liveTurn, type Projection } from 'schema/projection';
+import { liveTurn, type Fire, type Projection } from 'schema/projection';
 import type { CoreRefusal } from '../../core/refusals.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
 import type { Log } from '../../ports/log.ts';
@@ -69,6 +69,8 @@ export interface RegistryDeps extends Omit<ActorDeps, 'onEnd' | 'onRest'> {
   readonly host: string;
   readonly log: Log;
   readonly limits?: RegistryLimits;
+  /** What watches of a workstream have said and it has not written down. */
+  readonly fires: (workstreamId: string) => Promise<readonly Fire[]>;
 }
 
 export function createRegistry(deps: RegistryDeps): Registry {
@@ -238,7 +240,20 @@ export function createRegistry(deps: RegistryDeps): Registry {
     if (bug !== null) throw new Error(bug);
     running = actor;
     use(id, actor);
+    if (workstream.projection.watches.length > 0) void hear(id, actor);
     return actor;
+  }
+
+  /** What its watches said while it was not loaded; else the round of watches tells it. */
+  async function hear(id: string, actor: Actor): Promise<void> {
+    try {
+      actor.fired(await deps.fires(id));
+    } catch (error) {
+      deps.log.info(
+        { workstream: id, error: reasonOf(error) },
+        'what its watches said could not be read yet',
+      );
+    }
   }
 
   /** A step threw: a turn that was live is recovered here and now, not when somebody happens to ask (D-71). */

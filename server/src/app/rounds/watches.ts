@@ -1,0 +1,176 @@
+/**
+ * Owns: when watches are polled here (D-81): the due ones, a few at a time, and looking when the next one is due.
+ * Does not own: what is due and whose it is (the store), a poll (`watches/poll.ts`), telling of it (`watches/tell.ts`).
+ *
+ * Invariants: one look at a time; at most `concurrency` polls at once, of one watch one at a time by its claim; what came
+ * of a poll is kept before it is told, and tried again to be kept while the database is away: the command is not run again
+ * for that.
+ */
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { ClaimedPoll, PollOutcome, WatchStore } from '../../ports/watches.ts';
+import { poll, pollTimeoutMs, type PollDeps } from '../watches/poll.ts';
+import type { Teller } from '../watches/tell.ts';
+import { within } from '../within.ts';
+import type { Round } from './heartbeat.ts';
+
+/** Most polls at once (D-81), and of one workstream. */
+export const usualConcurrency = 16;
+const perWorkstream = 2;
+/** The longest wait before the next look, milliseconds: what others make due meanwhile is late by at most that. */
+const lookMs = 500;
+const awayMs = 1_000;
+/** How often what waits to be told is looked for. */
+const tellMs = 10_000;
+/** A claim outlives its command, and the keeping of what came of it. */
+const leaseMs = pollTimeoutMs + 60_000;
+/** Lateness of polls that is remembered for the figures. */
+const latenessKept = 1_024;
+
+export interface WatchFigures {
+  readonly running: number;
+  readonly polls: number;
+  readonly fires: number;
+  readonly errors: number;
+  /** Of the last polls, milliseconds between due and begun, the greatest of 99 %; null: there was none. */
+  readonly lateP99Ms: number | null;
+}
+
+export interface WatchRound extends Round {
+  figures(): WatchFigures;
+  /** No poll begins any more, and those under way are ended; they are due again. */
+  end(withinMs: number): Promise<void>;
+}
+
+export interface WatchRoundDeps extends PollDeps {
+  readonly store: WatchStore;
+  readonly teller: Teller;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sessionId: string;
+  readonly host: string;
+  readonly concurrency?: number;
+}
+
+export function createWatchRound(deps: WatchRoundDeps): WatchRound {
+  const { store, teller, clock, log, sessionId, host, concurrency = usualConcurrency } = deps;
+  const stopping = new AbortController();
+  const underway = new Set<Promise<void>>();
+  const lateness: number[] = [];
+  let cancelLook = (): void => undefined;
+  let cancelTell = (): void => undefined;
+  let looking = false;
+  /** A slot was freed while it looked. */
+  let again = false;
+  let [polls, fires, errors] = [0, 0, 0];
+
+  const over = (): boolean => stopping.signal.aborted;
+
+  function lookIn(ms: number): void {
+    cancelLook();
+    if (!over()) cancelLook = clock.after(ms, () => void look());
+  }
+
+  async function look(): Promise<void> {
+    if (looking) {
+      again = true;
+      return;
+    }
+    looking = true;
+    let next = awayMs;
+    try {
+      next = await begin();
+    } catch (error) {
+      log.warn({ error: String(error) }, 'due watches could not be looked for; trying again');
+    } finally {
+      looking = false;
+    }
+    lookIn(again ? 0 : next);
+    again = false;
+  }
+
+  /** Begins what is due; answers when to look again, milliseconds. */
+  async function begin(): Promise<number> {
+    const free = concurrency - underway.size;
+    // Who ends a poll looks again.
+    if (free <= 0) return lookMs;
+    const due = await store.claim({ sessionId, host, limit: free, perWorkstream, leaseMs });
+    for (const claim of due) start(claim);
+    if (due.length === free) return lookMs;
+    const until = await store.untilDue({ sessionId, host });
+    // What is due and was not given waits for another poll of its workstream.
+    return until === null || until <= 0 ? lookMs : Math.min(until, lookMs);
+  }
+
+  function start(claim: ClaimedPoll): void {
+    if (lateness.push(claim.lateMs) > latenessKept) lateness.shift();
+    const done = run(claim)
+      .catch((error: unknown) =>
+        log.error({ watch: claim.watchId, error: String(error) }, 'a poll threw; it is tried again'),
+      )
+      .finally(() => {
+        underway.delete(done);
+        if (!over()) void look();
+      });
+    underway.add(done);
+  }
+
+  async function run(claim: ClaimedPoll): Promise<void> {
+    const outcome = await poll(deps, claim, stopping.signal);
+    if (!outcome) return;
+    polls += 1;
+    if (outcome.error !== null) errors += 1;
+    const landing = await keep(outcome);
+    if (landing !== 'RECORDED' || !outcome.fire) return;
+    fires += 1;
+    await teller.tell(claim.workstreamId, [outcome.fire]);
+  }
+
+  /** Until it is kept, or another server's by now. */
+  async function keep(outcome: PollOutcome): Promise<Awaited<ReturnType<WatchStore['record']>>> {
+    for (;;) {
+      try {
+        return await store.record(outcome);
+      } catch (error) {
+        log.warn(
+          { watch: outcome.claim.watchId, error: String(error) },
+          'a poll could not be kept; trying again',
+        );
+        if (over()) return 'LOST';
+        await new Promise<void>((resolve) => clock.after(awayMs, resolve));
+      }
+    }
+  }
+
+  async function tellWaiting(): Promise<void> {
+    await teller
+      .tellWaiting()
+      .catch((error: unknown) =>
+        log.warn({ error: String(error) }, 'fires that wait could not be looked for; trying again'),
+      );
+    if (!over()) cancelTell = clock.after(tellMs, () => void tellWaiting());
+  }
+
+  function stop(): void {
+    stopping.abort();
+    cancelLook();
+    cancelTell();
+  }
+
+  return {
+    run() {
+      void look();
+      void tellWaiting();
+    },
+    stop,
+    async end(withinMs) {
+      stop();
+      await within(clock, withinMs, Promise.all(underway));
+    },
+    figures() {
+      const sorted = lateness.toSorted((a, b) => a - b);
+      const lateP99Ms = sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * 0.99) - 1)] ?? null;
+      return { running: underway.size, polls, fires, errors, lateP99Ms };
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Owns: one poll of a watch, from its command to what came of it (D-82, D-83). Does not own: when (`rounds/watches.ts`),
+ * or keeping it (the store).
+ *
+ * Invariants: a command that may not run is not run; a condition that fails three times in a row ends its watch, and
+ * until then fires nothing; the first poll of a watch without a condition is what later ones are compared with.
+ */
+import type { Fire } from 'schema/projection';
+import { deniedIn } from '../../core/approvals/denied.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Conditions } from '../../ports/conditions.ts';
+import type { CommandResult, Processes } from '../../ports/processes.ts';
+import type { ClaimedPoll, PollOutcome } from '../../ports/watches.ts';
+
+/** How long a command may run, milliseconds. */
+export const pollTimeoutMs = 120_000;
+/** Bytes of its output that are kept (D-82). */
+const maxOutputBytes = 65_536;
+/** Conditions in a row that may fail (D-83). */
+const maxErrors = 3;
+
+export interface PollDeps {
+  readonly processes: Processes;
+  readonly conditions: Conditions;
+  readonly clock: Clock;
+}
+
+/** Null: it was cut short, and is due again. */
+export async function poll(
+  { processes, conditions, clock }: PollDeps,
+  claim: ClaimedPoll,
+  signal: AbortSignal,
+): Promise<PollOutcome | null> {
+  const { definition, errors } = claim;
+  const began = clock.now();
+  const nothingRun = {
+    claim,
+    durationMs: 0,
+    exitCode: null,
+    output: claim.prevOutput ?? '',
+    errors,
+  } as const;
+  if (claim.overdue)
+    return {
+      ...nothingRun,
+      error: null,
+      fire: fireOf(claim, { reason: 'DEADLINE', ended: true, ...nothingRun, error: null }),
+    };
+  const denied = deniedIn(definition.command);
+  if (denied !== null)
+    return {
+      ...nothingRun,
+      error: denied,
+      fire: fireOf(claim, { reason: 'DENIED', ended: true, ...nothingRun, error: denied }),
+    };
+
+  const result = await processes.run(
+    {
+      script: definition.command,
+      cwd: claim.workspace,
+      callId: claim.claim,
+      timeoutMs: pollTimeoutMs,
+      maxOutputBytes,
+    },
+    signal,
+    () => undefined,
+  );
+  if (result.ending === 'aborted' || signal.aborted) return null;
+  const ran = {
+    claim,
+    durationMs: Math.max(0, clock.now() - began),
+    exitCode: result.exitCode,
+    output: result.output,
+  };
+  const judged = await judge(conditions, claim, result);
+  const failures = judged.type === 'failed' ? errors + 1 : 0;
+  const error = judged.type === 'failed' ? judged.message : problemOf(result);
+  const isLast = claim.poll >= definition.maxPolls;
+  const reason =
+    judged.type === 'holds'
+      ? definition.condition === null
+        ? 'CHANGE'
+        : 'CONDITION'
+      : failures >= maxErrors
+        ? 'CONDITION_ERRORS'
+        : isLast
+          ? 'MAX_POLLS'
+          : null;
+  const ended = judged.type === 'holds' ? isLast || !definition.repeat : true;
+  const fire = reason === null ? null : fireOf(claim, { ...ran, reason, ended, error });
+  return { ...ran, error, errors: failures, fire };
+}
+
+async function judge(
+  conditions: Conditions,
+  { definition, prevOutput, poll: number, createdAt, scheduledAt }: ClaimedPoll,
+  { ending, exitCode, output }: CommandResult,
+): ReturnType<Conditions['judge']> {
+  // What never started has put out nothing that could be judged.
+  if (ending === 'notStarted') return { type: 'holdsNot' };
+  const { condition } = definition;
+  if (condition === null)
+    return { type: prevOutput !== null && prevOutput !== output ? 'holds' : 'holdsNot' };
+  return conditions.judge(condition, {
+    output,
+    prevOutput,
+    exitCode: ending === 'exited' ? (exitCode ?? -1) : -1,
+    poll: number,
+    elapsedSeconds: secondsBetween(createdAt, scheduledAt),
+  });
+}
+
+function problemOf({ ending, message, signal }: CommandResult): string | null {
+  switch (ending) {
+    case 'timedOut':
+      return `The command was ended after ${pollTimeoutMs / 1_000} s.`;
+    case 'signaled':
+      return `The command was ended by signal ${signal}.`;
+    case 'notStarted':
+      return message ?? 'The command could not be started.';
+    default:
+      return message;
+  }
+}
+
+const fireOf = (
+  { watchId, poll: number, definition, author, depth, createdAt, scheduledAt }: ClaimedPoll,
+  {
+    reason,
+    ended,
+    exitCode,
+    output,
+    error,
+  }: Pick<Fire, 'reason' | 'ended' | 'exitCode' | 'output' | 'error'>,
+): Fire => ({
+  watchId,
+  poll: number,
+  reason,
+  ended,
+  definition,
+  elapsedSeconds: secondsBetween(createdAt, scheduledAt),
+  exitCode,
+  output,
+  error,
+  author,
+  depth,
+});
+
+const secondsBetween = (from: string, to: string): number =>
+  Math.max(0, Math.floor((Date.parse(to) - Date.parse(from)) / 1_000));
