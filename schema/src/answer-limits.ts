@@ -101,7 +101,7 @@ export function servicesOfOne(services: Services): Services {
     before = mine.catch(() => undefined);
     return mine;
   };
-  const { workstreams, history, search, approvals, usage } = services;
+  const { workstreams, history, search, approvals, usage, watches } = services;
   const whole = <T>(value: T): T => value;
   return {
     ...services,
@@ -121,6 +121,15 @@ export function servicesOfOne(services: Services): Services {
       ofTurn: (...asked) => draw(() => usage.ofTurn(...asked), whole),
       groups: (asked) => draw(() => usage.groups(asked), whole),
       calls: (...asked) => draw(() => usage.calls(...asked), whole),
+    },
+    watches: {
+      ...watches,
+      get: (id) => draw(() => watches.get(id), whole),
+      list: (asked) => draw(() => watches.list(asked), whole),
+      ofWorkstream: (...asked) => draw(() => watches.ofWorkstream(...asked), whole),
+      polls: (...asked) => draw(() => watches.polls(...asked), whole),
+      tryCondition: (asked) => draw(() => watches.tryCondition(asked), whole),
+      figures: () => draw(() => watches.figures(), whole),
     },
     history: { page: (...asked) => draw(() => history.page(...asked), whole) },
     search: { find: (asked) => draw(() => search.find(asked), whole) },

@@ -43,6 +43,13 @@ export type NothingToDiscard = Refusal<'NOTHING_TO_DISCARD'>;
 export type UnsavedConflict = Refusal<'UNSAVED_CONFLICT'>;
 /** It was accepted and not yet stored when somebody discarded what could not be stored; retry. */
 export type Discarded = Refusal<'DISCARDED'>;
+/** The workstream has no such watch, or it has ended. */
+export type WatchNotFound = Refusal<'WATCH_NOT_FOUND'> & { readonly watchIds: readonly string[] };
+export type WatchLimit = Refusal<'WATCH_LIMIT'> & { readonly capacity: number };
+/** Another watch of the workstream that has not ended has it. */
+export type WatchNameTaken = Refusal<'WATCH_NAME_TAKEN'> & { readonly name: string };
+/** It was edited since the caller saw it. */
+export type StaleWatch = Refusal<'STALE_WATCH'> & { readonly currentVersion: number };
 /** No such open cycle or item. */
 export type ApprovalGone = Refusal<'APPROVAL_GONE'> & { readonly currentCycleIds: readonly string[] };
 export type AlreadyDecided = Refusal<'ALREADY_DECIDED'> & { readonly decision: ApprovalDecision };
@@ -99,6 +106,10 @@ export type Rejection =
   | NothingToCompact
   | NothingToDiscard
   | JournalUnsettled
+  | WatchNotFound
+  | WatchLimit
+  | WatchNameTaken
+  | StaleWatch
   | ApprovalGone
   | AlreadyDecided
   | ArgumentsChanged

@@ -5,6 +5,7 @@
  * its batch is durable (or PENDING after 5 s), or a refusal that changed nothing (D-11, D-60, D-61).
  */
 import type {
+  ConditionTrialModel,
   FeedEvent,
   HistoryPage,
   HistoryRange,
@@ -22,6 +23,9 @@ import type {
   UsageKey,
   UsageTotalModel,
   Viewer,
+  WatchFiguresModel,
+  WatchModel,
+  WatchPollModel,
   WorkstreamModel,
   WorkstreamStateItem,
   WorkstreamSummaryModel,
@@ -45,8 +49,12 @@ import type {
   QueueFull,
   ShuttingDown,
   StaleTurn,
+  StaleWatch,
   StorageUnavailable,
   TokenNotFound,
+  WatchLimit,
+  WatchNameTaken,
+  WatchNotFound,
   WorkstreamNotFound,
 } from './outcome.ts';
 import type {
@@ -57,6 +65,7 @@ import type {
   Effort,
   ModelChoice,
   Queue,
+  Watch,
 } from './projection/index.ts';
 
 interface Accepted {
@@ -272,6 +281,67 @@ export type DecideApprovalOutcome =
 export type ResumeQueue = OnWorkstream;
 export type ResumeQueueOutcome = (Accepted & { readonly turnId: string | null }) | CommandRefusal;
 
+export interface CreateWatch extends OnWorkstream {
+  /** At most 60 characters, one line; null or blank: the server numbers it. */
+  readonly name: string | null;
+  readonly command: string;
+  /** CEL; null or blank: when the output changes. */
+  readonly condition: string | null;
+  /** A duration as text, 10 s to 24 h. */
+  readonly every: string;
+  /** 1 to 10,000; null: 100. */
+  readonly maxPolls: number | null;
+  /** A duration as text, from now on; null or blank: none. */
+  readonly deadline: string | null;
+  readonly repeat: boolean;
+  readonly instruction: string | null;
+}
+interface OfWatch extends Accepted {
+  readonly watch: Watch;
+}
+export type CreateWatchOutcome = OfWatch | WatchLimit | WatchNameTaken | CommandRefusal;
+
+type AskedChanges = {
+  readonly [K in Exclude<keyof CreateWatch, keyof OnWorkstream>]: CreateWatch[K] | null;
+};
+/** As CreateWatch; null leaves what there is, blank removes what may be absent. */
+export interface UpdateWatch extends OnWorkstream, AskedChanges {
+  readonly watchId: string;
+  /** Of the definition the caller saw. */
+  readonly version: number;
+}
+export type UpdateWatchOutcome = OfWatch | WatchNotFound | WatchNameTaken | StaleWatch | CommandRefusal;
+
+/** To pause it, resume it, make it due, or cancel it. */
+export interface ChangeWatch extends OnWorkstream {
+  readonly watchId: string;
+}
+export type ChangeWatchOutcome = OfWatch | WatchNotFound | CommandRefusal;
+
+export interface AskedWatches {
+  /** Null: of all. Unknown: there are none. */
+  readonly workstreamId: string | null;
+  /** Also those that have ended; only with a workstream. */
+  readonly ended: boolean;
+  /** 1 to 200. */
+  readonly first: number;
+  /** Id of the last one seen; null: from the newest. */
+  readonly after: string | null;
+}
+
+export interface AskedCondition {
+  /** At most 4,000 characters; blank: none. */
+  readonly expression: string;
+  /** The watch whose last output is judged; null: none. */
+  readonly watchId: string | null;
+  /** What is judged instead; null: nothing. */
+  readonly sample: {
+    readonly output: string;
+    readonly exitCode: number;
+    readonly prevOutput: string | null;
+  } | null;
+}
+
 export interface CreateToken {
   readonly key: string;
   /** 1 to 100 characters. */
@@ -377,6 +447,32 @@ export interface Services {
     decide(by: Viewer, input: DecideApproval): Promise<DecideApprovalOutcome>;
     /** Open cycles over all workstreams, newest first. */
     list(range: PageRange): Promise<Page<{ readonly workstreamId: string; readonly cycle: ApprovalCycle }>>;
+  };
+  readonly watches: {
+    /** Null: none is stored with this id. Rejects when the database is away, as all that read here. */
+    get(watchId: string): Promise<WatchModel | null>;
+    /** Newest first. */
+    list(asked: AskedWatches): Promise<{ readonly items: readonly WatchModel[]; readonly hasNext: boolean }>;
+    /** Those a workstream has, as given, with how their polls go; with `ended` then the last 50 that have ended. */
+    ofWorkstream(
+      workstreamId: string,
+      watches: readonly Watch[],
+      ended: boolean,
+    ): Promise<readonly WatchModel[]>;
+    /** Newest first; `first` is 1 to 200. */
+    polls(
+      watchId: string,
+      page: { readonly first: number; readonly before: number | null },
+    ): Promise<readonly WatchPollModel[]>;
+    tryCondition(asked: AskedCondition): Promise<ConditionTrialModel>;
+    /** Of this server. */
+    figures(): Promise<WatchFiguresModel>;
+    create(by: Viewer, input: CreateWatch): Promise<CreateWatchOutcome>;
+    update(by: Viewer, input: UpdateWatch): Promise<UpdateWatchOutcome>;
+    pause(by: Viewer, input: ChangeWatch): Promise<ChangeWatchOutcome>;
+    resume(by: Viewer, input: ChangeWatch): Promise<ChangeWatchOutcome>;
+    runNow(by: Viewer, input: ChangeWatch): Promise<ChangeWatchOutcome>;
+    cancel(by: Viewer, input: ChangeWatch): Promise<ChangeWatchOutcome>;
   };
   readonly tokens: {
     list(): Promise<readonly TokenModel[]>;

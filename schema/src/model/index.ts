@@ -11,6 +11,7 @@ import type {
   Persistence,
   Projection,
   Usage,
+  Watch,
   WorkstreamState,
 } from '../projection/index.ts';
 
@@ -217,6 +218,56 @@ export interface ModelCallModel {
   /** United States dollars; null: no price was set. */
   readonly cost: number | null;
   readonly at: string;
+}
+
+/** A watch with how its polls go. */
+export interface WatchModel extends Watch {
+  readonly workstreamId: string;
+  readonly polls: number;
+  readonly fires: number;
+  /** Null: none is due. */
+  readonly nextPollAt: string | null;
+  /** Null: it was not polled yet, as with the next three. */
+  readonly lastPollAt: string | null;
+  readonly lastExitCode: number | null;
+  readonly lastOutput: string | null;
+  readonly lastError: string | null;
+}
+
+export interface WatchPollModel {
+  readonly poll: number;
+  readonly at: string;
+  readonly durationMs: number;
+  /** Null: the command did not end by itself, or was not run. */
+  readonly exitCode: number | null;
+  readonly fired: boolean;
+  readonly error: string | null;
+  readonly outputTail: string;
+}
+
+/** What came of trying a condition. */
+export interface ConditionTrialModel {
+  readonly soundness: 'SOUND' | 'UNSOUND';
+  /** Where it is wrong, 1 for the first; null: it is sound, or (column) the whole is. */
+  readonly line: number | null;
+  readonly column: number | null;
+  /** Null: it is unsound, or there was nothing to judge. */
+  readonly verdict: 'HOLDS' | 'HOLDS_NOT' | 'FAILED' | null;
+  /** Null: nothing is wrong. */
+  readonly message: string | null;
+}
+
+/** How the watches of a server go; counters are since it started. */
+export interface WatchFiguresModel {
+  readonly due: number;
+  readonly running: number;
+  readonly late: number;
+  readonly polls: number;
+  readonly fires: number;
+  readonly errors: number;
+  /** Null: there was no poll. */
+  readonly lateP99Ms: number | null;
+  readonly waiting: number;
 }
 
 export interface ToolModel {

@@ -8,6 +8,7 @@ import type { Entry } from '../projection/index.ts';
 
 export type NodeRef =
   | { readonly type: 'Workstream'; readonly workstreamId: string }
+  | { readonly type: 'Watch'; readonly watchId: string }
   | {
       readonly type: 'Entry';
       readonly workstreamId: string;
@@ -16,6 +17,8 @@ export type NodeRef =
     };
 
 export const workstreamGlobalId = (workstreamId: string): string => encode(`Workstream:${workstreamId}`);
+
+export const watchGlobalId = (watchId: string): string => encode(`Watch:${watchId}`);
 
 /** Tells which entry by its random id; the revision only says where to look for it. */
 export const entryGlobalId = (workstreamId: string, entry: Entry): string =>
@@ -26,6 +29,8 @@ export function decodeGlobalId(text: string): NodeRef | null {
   const plain = Buffer.from(text, 'base64url').toString('utf8');
   const workstream = /^Workstream:([\w-]{1,64})$/.exec(plain);
   if (workstream) return { type: 'Workstream', workstreamId: workstream[1]! };
+  const watch = /^Watch:([\w-]{1,64})$/.exec(plain);
+  if (watch) return { type: 'Watch', watchId: watch[1]! };
   const entry = /^Entry:([\w-]{1,64}):(\d{1,15}):([\w-]{1,64})$/.exec(plain);
   return entry
     ? { type: 'Entry', workstreamId: entry[1]!, revision: Number(entry[2]), entryId: entry[3]! }
@@ -36,6 +41,12 @@ export function decodeGlobalId(text: string): NodeRef | null {
 export function workstreamIdOf(globalId: string): string | null {
   const ref = decodeGlobalId(globalId);
   return ref?.type === 'Workstream' ? ref.workstreamId : null;
+}
+
+/** The raw id of a watch, or null when the text is not the global id of one. */
+export function watchIdOf(globalId: string): string | null {
+  const ref = decodeGlobalId(globalId);
+  return ref?.type === 'Watch' ? ref.watchId : null;
 }
 
 /** Gives the raw id to a command, or refuses when there can be no such workstream. */

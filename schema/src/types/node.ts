@@ -1,12 +1,15 @@
 /** Owns: fetching anything by its global id. An id that nobody handed out is null, never an error. */
 import { builder, maxPageSize } from '../builder.ts';
 import type { Context } from '../context.ts';
-import type { WorkstreamModel } from '../model/index.ts';
+import type { WatchModel, WorkstreamModel } from '../model/index.ts';
 import { entryNode, type EntryNode } from './entries/entry.ts';
 import { decodeGlobalId } from './global-id.ts';
 import { badArgument } from './page.ts';
 
-type NodeValue = EntryNode | (WorkstreamModel & { readonly __typename: 'Workstream' });
+type NodeValue =
+  | EntryNode
+  | (WorkstreamModel & { readonly __typename: 'Workstream' })
+  | (WatchModel & { readonly __typename: 'Watch' });
 
 async function findNode(id: string, { services }: Context): Promise<NodeValue | null> {
   const ref = decodeGlobalId(id);
@@ -14,6 +17,10 @@ async function findNode(id: string, { services }: Context): Promise<NodeValue | 
   if (ref.type === 'Workstream') {
     const workstream = await services.workstreams.get(ref.workstreamId);
     return workstream && { __typename: 'Workstream', ...workstream };
+  }
+  if (ref.type === 'Watch') {
+    const watch = await services.watches.get(ref.watchId);
+    return watch && { __typename: 'Watch', ...watch };
   }
   const page = await services.history.page(ref.workstreamId, {
     direction: 'forward',
@@ -27,9 +34,16 @@ async function findNode(id: string, { services }: Context): Promise<NodeValue | 
 /** Most that `nodes` gives at once, UTF-16 code units of JSON. */
 const maxSize = 4_000_000;
 
-/** How much there is of it, about: an entry as it is, a workstream by what can be large of it. */
-const sizeOf = (node: NodeValue): number =>
-  JSON.stringify('entry' in node ? node.entry : [node.projection, node.pending, node.overlay]).length;
+/** How much there is of it, about: an entry or a watch as it is, a workstream by what can be large of it. */
+function sizeOf(node: NodeValue): number {
+  const large =
+    'entry' in node
+      ? node.entry
+      : 'projection' in node
+        ? [node.projection, node.pending, node.overlay]
+        : node;
+  return JSON.stringify(large).length;
+}
 
 builder.queryField('node', (t) =>
   t.field({

@@ -13,6 +13,7 @@ import { enumOf } from './enum.ts';
 import { Origin } from './origin.ts';
 import { Queue } from './queue.ts';
 import { Turn } from './turn.ts';
+import { WatchRecord } from './watch-record.ts';
 
 export const Lifecycle = enumOf<LifecycleValue>('Lifecycle', 'Whether a workstream takes commands.', {
   CREATING: 'It is being made; nobody sees it yet.',
@@ -49,7 +50,7 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
     'that folds the entries after `revision` over it gets what the server has. How each entry changes it: LIFECYCLE, ' +
     'CONFIGURATION, TURN, QUEUE replace their part; FORK sets the origin; a settled TURN also empties batch and cycles; ASSISTANT empties the ' +
     'cycles, and opens the batch if it has calls; TOOL_STARTED and TOOL_SETTLED mark a call of it; TOOL removes a call, ' +
-    'the last one closes the batch; APPROVAL puts its cycle last in place of the one with its id; REWIND makes the turn ' +
+    'the last one closes the batch; WATCH takes the place of the watch with its id, or comes last if there is none, and takes it away when it is ENDED; APPROVAL puts its cycle last in place of the one with its id; REWIND makes the turn ' +
     'null and supersedes what lies between its `after` and itself. And of the context: each entry adds its `tokens` to ' +
     '`told`; then ASSISTANT, CHECKPOINT and REWIND replace told, counted, overhead and window by those of their `context`, if they ' +
     'have one; ASSISTANT makes `tried` false; CHECKPOINT sets `failures` to 0 and is the checkpoint; SYSTEM of source ' +
@@ -94,6 +95,11 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
       resolve: (p) => p.cycles,
     }),
     queue: t.field({ type: Queue, description: 'Messages that wait.', resolve: (p) => p.queue }),
+    watches: t.field({
+      type: [WatchRecord],
+      description: 'Its watches that have not ended, oldest first, at most 5.',
+      resolve: (p) => p.watches,
+    }),
     origin: t.field({
       type: Origin,
       nullable: true,

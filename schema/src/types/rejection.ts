@@ -18,6 +18,10 @@ import type {
   Rejection as RejectionOutcome,
   RejectionCode as Code,
   StaleTurn as StaleTurnOutcome,
+  StaleWatch as StaleWatchOutcome,
+  WatchLimit as WatchLimitOutcome,
+  WatchNameTaken as WatchNameTakenOutcome,
+  WatchNotFound as WatchNotFoundOutcome,
 } from '../outcome.ts';
 import { ApprovalDecision } from './approval-decision.ts';
 import { Author } from './author.ts';
@@ -40,6 +44,10 @@ export const RejectionCode = enumOf<Code>(
     MESSAGE_NOT_QUEUED: 'No message with this id waits in the queue.',
     MESSAGE_NOT_FOUND: 'No message of a person with this id is in the conversation, or it is summarised.',
     NOTHING_TO_COMPACT: 'There is nothing in the conversation to summarise.',
+    WATCH_NOT_FOUND: 'No watch of the workstream that has not ended has this id.',
+    WATCH_LIMIT: 'There are as many watches as there may be.',
+    WATCH_NAME_TAKEN: 'Another watch that has not ended has this name.',
+    STALE_WATCH: 'The watch was edited since the caller saw it.',
     APPROVAL_GONE: 'There is no such open cycle, or no such item in it.',
     ALREADY_DECIDED: 'Somebody decided this item first.',
     ARGUMENTS_CHANGED: 'The arguments seen are not the ones that would run.',
@@ -70,6 +78,10 @@ const typenameByCode: Readonly<Record<Code, string>> = {
   MESSAGE_NOT_QUEUED: 'MessageNotQueued',
   MESSAGE_NOT_FOUND: 'MessageNotFound',
   NOTHING_TO_COMPACT: 'NothingToCompact',
+  WATCH_NOT_FOUND: 'WatchNotFound',
+  WATCH_LIMIT: 'WatchLimit',
+  WATCH_NAME_TAKEN: 'WatchNameTaken',
+  STALE_WATCH: 'StaleWatch',
   APPROVAL_GONE: 'ApprovalGone',
   ALREADY_DECIDED: 'AlreadyDecided',
   ARGUMENTS_CHANGED: 'ArgumentsChanged',
@@ -224,6 +236,38 @@ export const NothingToCompact = plain(
   'The conversation is too short to be summarised, or nothing that could be was said since it was. Try again when there ' +
     'is more.',
 );
+export const WatchNotFound = rejection<WatchNotFoundOutcome>('WATCH_NOT_FOUND').implement({
+  description: 'The workstream has no such watch, or it has ended. Nothing was changed.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    watchIds: t.exposeIDList('watchIds', {
+      description: '`WatchFacts.watchId` of its watches that have not ended, oldest first, at most 5.',
+    }),
+  }),
+});
+export const WatchLimit = rejection<WatchLimitOutcome>('WATCH_LIMIT').implement({
+  description:
+    'The workstream has as many watches as it may have, PAUSED ones included. Cancel one, or wait until one ends, and repeat the key.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    capacity: t.exposeInt('capacity', { description: 'How many watches may be there that have not ended.' }),
+  }),
+});
+export const WatchNameTaken = rejection<WatchNameTakenOutcome>('WATCH_NAME_TAKEN').implement({
+  description:
+    'Another watch of the workstream that has not ended has this name. Choose another one under a new key, or end that watch and ' +
+    'repeat the key.',
+  interfaces: [Rejection],
+  fields: (t) => ({ name: t.exposeString('name', { description: 'The name that is taken.' }) }),
+});
+export const StaleWatch = rejection<StaleWatchOutcome>('STALE_WATCH').implement({
+  description:
+    'Somebody edited the watch since you saw it. Nothing was changed. Look at it again, and edit it under a new key.',
+  interfaces: [Rejection],
+  fields: (t) => ({
+    currentVersion: t.exposeInt('currentVersion', { description: 'Version it has now.' }),
+  }),
+});
 export const ApprovalGone = rejection<ApprovalGoneOutcome>('APPROVAL_GONE').implement({
   description: 'The cycle was superseded or never was, or has no item for this call. Nothing was approved.',
   interfaces: [Rejection],

@@ -1,7 +1,31 @@
 /** Owns: Server on the wire. */
 import { builder } from '../builder.ts';
-import type { ServerModel } from '../model/index.ts';
+import type { ServerModel, WatchFiguresModel } from '../model/index.ts';
 import { Persistence } from './persistence.ts';
+
+const WatchFigures = builder.objectRef<WatchFiguresModel>('WatchFigures').implement({
+  description: 'How the watches of this server go. Counters begin when it starts.',
+  fields: (t) => ({
+    due: t.exposeInt('due', { description: 'Polls that are due now and not begun.' }),
+    running: t.exposeInt('running', { description: 'Polls under way.' }),
+    late: t.exposeInt('late', { description: 'Of those due: more than 5 s late.' }),
+    polls: t.exposeInt('polls', { description: 'Polls that were done.' }),
+    fires: t.exposeInt('fires', { description: 'Of those: after which a watch had something to say.' }),
+    errors: t.exposeInt('errors', {
+      description:
+        'Of those: whose command could not run or was ended, or whose condition could not be judged.',
+    }),
+    lateP99Ms: t.exposeInt('lateP99Ms', {
+      nullable: true,
+      description:
+        'Milliseconds from when a poll was due until it began, the greatest of 99 % of the last 1,024; null: there was none.',
+    }),
+    waiting: t.exposeInt('waiting', {
+      description:
+        'What watches have said and their workstreams have not written down yet, over all servers.',
+    }),
+  }),
+});
 
 const Server = builder.objectRef<ServerModel>('Server').implement({
   description: 'The server that answers.',
@@ -21,6 +45,12 @@ const Server = builder.objectRef<ServerModel>('Server').implement({
       type: Persistence,
       description: 'How storing is going, over all workstreams it runs.',
       resolve: (s) => s.persistence,
+    }),
+    watches: t.field({
+      type: WatchFigures,
+      description: 'How polling watches is going.',
+      complexity: { field: 10 },
+      resolve: (_s, _args, { services }) => services.watches.figures(),
     }),
   }),
 });

@@ -108,6 +108,12 @@ export const Turn = builder.objectRef<TurnModel>('Turn').implement({
       description:
         'Recoveries in a row without a new answer or tool result between them; after three it fails.',
     }),
+    depth: t.int({
+      description:
+        'How many watches stand between it and a person: 0 for a turn that a person began; that of the watch for one that a ' +
+        'watch began.',
+      resolve: (turn) => turn.depth ?? 0,
+    }),
     startedAt: t.field({
       type: 'DateTime',
       description: 'When it began.',
