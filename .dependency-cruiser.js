@@ -76,6 +76,7 @@ const rooms = [
   ...adapter('storage', ['^migrations/', pkg('@mikro-orm/[^/]+', 'pg'), NODE]),
   ...adapter('model', [pkg('openai', 'eventsource-parser', 'zod'), NODE]),
   ...adapter('tools', [pkg('diff', 'write-file-atomic', 'zod'), NODE]),
+  ...adapter('conditions', [pkg('@marcbachmann/cel-js'), NODE]),
   ...adapter('process', [NODE]),
   ...adapter('bus', [NODE]),
   ...adapter('clock', [NODE]),
@@ -84,7 +85,7 @@ const rooms = [
   ...adapter('workspaces', [NODE]),
   {
     name: 'adapter-is-listed',
-    room: '^server/src/adapters/(?!(?:storage|model|tools|process|bus|clock|random|telemetry|workspaces)/)',
+    room: '^server/src/adapters/(?!(?:storage|model|tools|conditions|process|bus|clock|random|telemetry|workspaces)/)',
     mayImport: [],
     comment: 'A new adapter gets a row above: its ports, core types, and its one library.',
   },

@@ -36,6 +36,7 @@ const forbiddenImports: Readonly<Record<string, readonly (readonly [from: string
   'adapter-storage': [['server/src/adapters/storage/orm.ts', 'server/src/adapters/bus/local.ts']],
   'adapter-model': [['server/src/adapters/model/chat.ts', 'server/src/app/registry.ts']],
   'adapter-tools': [['server/src/adapters/tools/shell.ts', 'server/src/adapters/process/spawn.ts']],
+  'adapter-conditions': [['server/src/adapters/conditions/cel.ts', 'server/src/adapters/process/spawn.ts']],
   'adapter-process': [['server/src/adapters/process/spawn2.ts', 'openai']],
   'adapter-bus': [['server/src/adapters/bus/local2.ts', 'server/src/app/registry.ts']],
   'adapter-clock': [['server/src/adapters/clock/system.ts', 'server/src/adapters/bus/local.ts']],
