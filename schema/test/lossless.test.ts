@@ -17,12 +17,16 @@ import { selectAll } from './select-all.ts';
 
 type Json = Record<string, unknown>;
 
-/** What any client does with an answer: drop `__typename`, take `entryId` for the id of an entry, and name all as the fold does. */
+/** What any client does with an answer: drop `__typename`, take `entryId` and `watchId` for the id of an entry and a watch, and name all as the fold does. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;
   const { __typename: _, ...rest } = value as Json;
   const fields = Object.fromEntries(Object.entries(rest).map(([k, v]) => [k, plain(v)]));
+  if ('lastFire' in fields) {
+    const { watchId: id, ...watch } = fields;
+    return { ...watch, id };
+  }
   if (!('entryId' in fields)) return fields;
   const { entryId, durability: __, tokensBefore: before, tokensAfter: after, ...entry } = fields;
   return { ...entry, id: entryId, ...(before !== undefined && { before, after }) };
@@ -94,7 +98,7 @@ describe('a workstream over the API', () => {
     const { fake, id, run } = setup();
     const workstream = fake.workstreams.get('w1')!;
     const page = fake.services.history.page.bind(fake.services.history);
-    const later: Entry = { ...sampleEntries[3]!, id: 'e17', revision: 17 };
+    const later: Entry = { ...sampleEntries[3]!, id: 'e18', revision: 18 };
     fake.services.history.page = (...args) => {
       workstream.entries = [...sampleEntries, later];
       return page(...args);
@@ -106,9 +110,9 @@ describe('a workstream over the API', () => {
       { id },
     );
     const w = result['workstream'] as Record<string, Json & { edges: { node: { revision: number } }[] }>;
-    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([15, 16]);
+    expect(w['newest']!.edges.map((e) => e.node.revision)).toEqual([16, 17]);
     for (const connection of [w['newest']!, w['forward']!]) {
-      expect(connection.edges.at(-1)!.node.revision).toBe(16);
+      expect(connection.edges.at(-1)!.node.revision).toBe(17);
       expect(connection['pageInfo']).toEqual({ hasNextPage: false });
     }
     expect(w['newest']!['cursor']).toBe(w['feedCursor']);

@@ -2,24 +2,30 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import {
+  cancelWatch,
   closeWorkstream,
   compactWorkstream,
   configureWorkstream,
+  createWatch,
   createWorkstream,
   deleteWorkstream,
   discardUnsaved,
   editQueuedMessage,
   forkWorkstream,
   openWorkstream,
+  pauseWatch,
   resendMessage,
+  resumeWatch,
   retryTurn,
   rewindWorkstream,
+  runWatchNow,
   sendMessage,
   stopTurn,
+  updateWatch,
   withdrawQueuedMessage,
 } from '../src/client-kit/index.ts';
 import type { Rejection } from '../src/outcome.ts';
-import type { Configuration, Queue } from '../src/projection/index.ts';
+import type { Configuration, Queue, Watch } from '../src/projection/index.ts';
 import { schema } from '../src/schema.ts';
 import { workstreamGlobalId } from '../src/types/global-id.ts';
 import { createInProcess } from './client-kit/support/in-process.ts';
@@ -49,6 +55,28 @@ const configuration: Configuration = {
   workspace: '/w',
   approvalMode: 'TRUST_ALL',
   approvalModeBy: ann,
+};
+const watch: Watch = {
+  id: 'wa1',
+  version: 2,
+  definition: {
+    name: 'ci',
+    command: 'make',
+    condition: null,
+    everySeconds: 300,
+    maxPolls: 100,
+    deadline: null,
+    repeat: false,
+    instruction: null,
+  },
+  status: 'ACTIVE',
+  pausedBy: null,
+  end: null,
+  author: ann,
+  depth: 1,
+  createdAt: '2026-11-30T09:52:03.120Z',
+  lastFire: 0,
+  due: 'NOW',
 };
 const said = { disposition: 'STEERING', messageId: 'q1', turnId: 't1', revision: 7 } as const;
 const rewound = { revision: 9, text: 'hello', superseded: 3 };
@@ -82,6 +110,14 @@ function accepting() {
       resend: answer(said),
     },
     turns: { stop: answer(stopped), retry: answer(said) },
+    watches: {
+      create: answer({ watch }),
+      update: answer({ watch }),
+      pause: answer({ watch }),
+      resume: answer({ watch }),
+      runNow: answer({ watch }),
+      cancel: answer({ watch }),
+    },
   });
   return { asked, transport };
 }
@@ -90,6 +126,20 @@ const where = { key, workstreamId };
 const handed = { key, workstreamId: 'w1' };
 /** What a setting that is not named is handed on as. */
 const leave = { title: null, approvalMode: null, model: null, instructions: null, tokenBudget: null };
+
+const { id: watchId, ...watched } = watch;
+/** A watch as the client sees it. */
+const seen = { watch: { watchId, ...watched } };
+const nothingChanged = {
+  name: null,
+  command: null,
+  condition: null,
+  every: null,
+  maxPolls: null,
+  deadline: null,
+  repeat: null,
+  instruction: null,
+};
 
 describe('a mutation', () => {
   it.each([
@@ -271,6 +321,51 @@ describe('a mutation', () => {
       },
       { workstreamId },
     ],
+    [
+      'createWatch: with what it cannot do without (D-80)',
+      createWatch,
+      { ...where, command: 'make', every: '5m' },
+      { ...handed, ...nothingChanged, command: 'make', every: '5m', repeat: false },
+      seen,
+    ],
+    [
+      'createWatch: with everything (D-80)',
+      createWatch,
+      {
+        ...where,
+        name: 'ci',
+        command: 'make',
+        condition: 'changed',
+        every: 'PT5M',
+        maxPolls: 3,
+        deadline: '2h',
+        repeat: true,
+        instruction: 'Merge it.',
+      },
+      {
+        ...handed,
+        name: 'ci',
+        command: 'make',
+        condition: 'changed',
+        every: 'PT5M',
+        maxPolls: 3,
+        deadline: '2h',
+        repeat: true,
+        instruction: 'Merge it.',
+      },
+      seen,
+    ],
+    [
+      'updateWatch: what is not named is left (D-80)',
+      updateWatch,
+      { ...where, watchId, version: 1, condition: '' },
+      { ...handed, ...nothingChanged, watchId, version: 1, condition: '' },
+      seen,
+    ],
+    ['pauseWatch', pauseWatch, { ...where, watchId }, { ...handed, watchId }, seen],
+    ['resumeWatch', resumeWatch, { ...where, watchId }, { ...handed, watchId }, seen],
+    ['runWatchNow', runWatchNow, { ...where, watchId }, { ...handed, watchId }, seen],
+    ['cancelWatch', cancelWatch, { ...where, watchId }, { ...handed, watchId }, seen],
     ['discardUnsaved (D-51)', discardUnsaved, where, handed, { discarded: 2 }],
   ])('hands on what was asked and brings the facts back: %s', async (_name, document, input, port, facts) => {
     const { asked, transport } = accepting();
@@ -328,6 +423,10 @@ describe('a refusal (D-11)', () => {
     ],
     ['openWorkstream', 'AtCapacity', { ...refusal('AT_CAPACITY'), capacity: 500 }, 'capacity'],
     ['deleteWorkstream', 'Closing', refusal('CLOSING'), 'code'],
+    ['createWatch', 'WatchLimit', { ...refusal('WATCH_LIMIT'), capacity: 5 }, 'capacity'],
+    ['createWatch', 'WatchNameTaken', { ...refusal('WATCH_NAME_TAKEN'), name: 'ci' }, 'name'],
+    ['updateWatch', 'StaleWatch', { ...refusal('STALE_WATCH'), currentVersion: 3 }, 'currentVersion'],
+    ['cancelWatch', 'WatchNotFound', { ...refusal('WATCH_NOT_FOUND'), watchIds: ['wa1'] }, 'watchIds'],
     ['forkWorkstream', 'InvalidInput', { ...refusal('INVALID_INPUT'), field: 'revision' }, 'field'],
   ] as const)('of %s: %s with its facts', async (verb, name, refused, fields) => {
     const answer = () => Promise.resolve(refused as never);
@@ -341,6 +440,7 @@ describe('a refusal (D-11)', () => {
         delete: answer,
         fork: answer,
       },
+      watches: { create: answer, update: answer, cancel: answer },
     });
     const rest = {
       editQueuedMessage: { messageId: 'q1', text: 'x' },
@@ -351,6 +451,9 @@ describe('a refusal (D-11)', () => {
       openWorkstream: {},
       deleteWorkstream: {},
       forkWorkstream: {},
+      createWatch: { command: 'make', every: '5m' },
+      updateWatch: { watchId: 'wa1', version: 1 },
+      cancelWatch: { watchId: 'wa1' },
     }[verb];
     const { type: _, ...facts } = refused;
     expect(await resultOf(transport, verb, rest, name, fields)).toEqual({ __typename: name, ...facts });

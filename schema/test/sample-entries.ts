@@ -7,6 +7,7 @@ import type {
   EntryBody,
   EntryKind,
   Turn,
+  WatchDefinition,
 } from '../src/projection/index.ts';
 
 const ann: Author = { id: 'a1', name: 'Ann' };
@@ -21,6 +22,7 @@ const sampleTurn: Turn = {
   principal: ann,
   outcome: null,
   recoveries: 1,
+  depth: 2,
   startedAt: at,
   settledAt: null,
 };
@@ -60,6 +62,17 @@ const sampleCycle: ApprovalCycle = {
   ],
   openedAt: at,
   closedAt: null,
+};
+
+const sampleDefinition: WatchDefinition = {
+  name: 'ci',
+  command: 'gh run list',
+  condition: 'data.state == "done"',
+  everySeconds: 30,
+  maxPolls: 9,
+  deadline: at,
+  repeat: true,
+  instruction: 'Merge it.',
 };
 
 const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
@@ -106,6 +119,22 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
     name: 'shell',
     result: { outcome: 'OK', effect: 'COMMITTED', content: 'a.txt' },
   },
+  WATCH: {
+    kind: 'WATCH',
+    watch: {
+      id: 'wa1',
+      version: 2,
+      definition: sampleDefinition,
+      status: 'PAUSED',
+      pausedBy: 'CLOSED',
+      end: null,
+      author: ann,
+      depth: 3,
+      createdAt: at,
+      lastFire: 4,
+      due: 'LATER',
+    },
+  },
   QUEUE: {
     kind: 'QUEUE',
     queue: {
@@ -116,7 +145,24 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
       held: true,
     },
   },
-  SYSTEM: { kind: 'SYSTEM', text: 'watch fired', source: 'WATCH' },
+  SYSTEM: {
+    kind: 'SYSTEM',
+    text: 'watch fired',
+    source: 'WATCH',
+    fire: {
+      watchId: 'wa1',
+      poll: 4,
+      reason: 'CONDITION_ERRORS',
+      ended: true,
+      definition: sampleDefinition,
+      elapsedSeconds: 90,
+      exitCode: 1,
+      output: 'not yet 🌊',
+      error: 'There is no "state" in it.',
+      author: ann,
+      depth: 3,
+    },
+  },
   RECOVERY: { kind: 'RECOVERY', reason: 'PROCESS_LOST', message: 'The process was lost; the turn goes on.' },
   TOOL: {
     kind: 'TOOL',

@@ -16,6 +16,7 @@ import { questionTaker, type Question } from './questions.ts';
 import { sendAndSettle, type Settlement, type SettleOptions } from './settle.ts';
 import { followStates, type States, type StatesFollower } from './states.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
+import { watchCommands, type WatchCommands } from './watches.ts';
 import { openWindow, type Windowed, type WindowReader } from './window.ts';
 
 interface Until {
@@ -58,6 +59,8 @@ export interface WeirClient {
   ): Promise<Outcome<Decided>>;
   /** Summarises older history now; follow the workstream to see its turn end. */
   compact(workstreamId: string): Promise<Outcome<Compacting>>;
+  /** Makes, edits and ends watches. */
+  readonly watches: WatchCommands;
   /** Reads around a place of history, a cursor as `search` gives it; does not follow. */
   window(workstreamId: string, place: string, observe: (windowed: Windowed) => void): WindowReader;
   /** Follows the list of workstreams until stopped: every state, and older ones on demand. */
@@ -119,6 +122,7 @@ export function createWeirClient(options: WeirClientOptions): WeirClient {
       return createIntent(deps, decideApproval, input).run();
     },
     compact: (workstreamId) => createIntent(deps, compactWorkstream, { workstreamId }).run(),
+    watches: watchCommands(deps),
     window: (workstreamId, place, callback) => openWindow(deps, workstreamId, place, callback),
     followStates: (observe) => followStates(deps, observe),
     dispose: () => {
@@ -146,6 +150,7 @@ export * from './operations/server.ts';
 export * from './operations/token.ts';
 export * from './operations/turn.ts';
 export * from './operations/usage.ts';
+export * from './operations/watches.ts';
 export * from './operations/workstream.ts';
 export { failureText, type Answer, type Failure } from './failure.ts';
 export type { Follower } from './follow.ts';
@@ -158,5 +163,6 @@ export type { Settled, Settlement, SettleOptions } from './settle.ts';
 export type { Listing, Older } from './older.ts';
 export { listedIn, noStates, rowIn, type States, type StatesFollower } from './states.ts';
 export { rowsOf, type Row, type Window, type Windowed, type WindowReader } from './window.ts';
-export type { Model, WorkstreamSummary } from './wire.ts';
+export type { WatchCommands } from './watches.ts';
+export type { Model, PolledWatch, WorkstreamSummary } from './wire.ts';
 export type { ResultOf } from 'gql.tada';

@@ -16,7 +16,7 @@ import type { Transport } from './transport.ts';
 
 /** How things stood when a command was refused: what its code tells, and nothing of the others. */
 export interface Facts {
-  /** QUEUE_FULL: how many messages may wait. AT_CAPACITY: how many workstreams may be loaded. */
+  /** QUEUE_FULL: how many messages may wait. AT_CAPACITY: how many workstreams may be loaded. WATCH_LIMIT: how many watches may be there. */
   readonly capacity?: number;
   /** STALE_TURN, BUSY: the turn to name now; null when there is none. */
   readonly currentTurnId?: string | null;
@@ -26,6 +26,12 @@ export interface Facts {
   readonly queuedMessageIds?: readonly string[];
   /** MESSAGE_NOT_FOUND: what lies up to this revision is summarised; null: nothing is. */
   readonly watermark?: number | null;
+  /** WATCH_NOT_FOUND: the watches that have not ended. */
+  readonly watchIds?: readonly string[];
+  /** WATCH_NAME_TAKEN: the name. */
+  readonly name?: string;
+  /** STALE_WATCH: the version to name now. */
+  readonly currentVersion?: number;
   /** APPROVAL_GONE: the cycles that are open now. */
   readonly currentCycleIds?: readonly string[];
   /** ALREADY_DECIDED: the decision that stands. */
@@ -100,6 +106,10 @@ const passes: Readonly<Record<RejectionCode, boolean>> = {
   MESSAGE_NOT_QUEUED: false,
   MESSAGE_NOT_FOUND: false,
   NOTHING_TO_COMPACT: false,
+  WATCH_NOT_FOUND: false,
+  WATCH_LIMIT: false,
+  WATCH_NAME_TAKEN: false,
+  STALE_WATCH: false,
   APPROVAL_GONE: false,
   ALREADY_DECIDED: false,
   ARGUMENTS_CHANGED: false,
@@ -209,6 +219,10 @@ function factsOf(rejected: Rejected): Facts {
     currentTurnId,
     author,
     queuedMessageIds,
+    watermark,
+    watchIds,
+    name,
+    currentVersion,
     currentCycleIds,
     decision,
     currentHash,
@@ -219,6 +233,10 @@ function factsOf(rejected: Rejected): Facts {
     ...(currentTurnId !== undefined && { currentTurnId }),
     ...(author && { author }),
     ...(queuedMessageIds && { queuedMessageIds }),
+    ...(watermark !== undefined && { watermark }),
+    ...(watchIds && { watchIds }),
+    ...(name !== undefined && { name }),
+    ...(currentVersion !== undefined && { currentVersion }),
     ...(currentCycleIds && { currentCycleIds }),
     ...(decision && { decision }),
     ...(currentHash !== undefined && { currentHash }),

@@ -19,10 +19,12 @@ import type {
   Persistence,
   Projection,
   Turn,
+  Watch,
 } from '../projection/index.ts';
 import type { feedItemFields } from './fragments/feed.ts';
 import type { entryFields } from './fragments/journal.ts';
 import type { cycleFields, turnFields } from './fragments/values.ts';
+import type { watchFields, watchRecordFields } from './fragments/watch.ts';
 import type { modelFields } from './fragments/model.ts';
 import type { projectionFields, snapshotFields, summaryFields } from './fragments/workstream.ts';
 
@@ -34,6 +36,8 @@ export type WireSnapshot = ResultOf<typeof snapshotFields>;
 export type WorkstreamSummary = ResultOf<typeof summaryFields>;
 /** A model that can serve workstreams, and how it is doing. */
 export type Model = ResultOf<typeof modelFields>;
+/** A watch as it is now, with how its polls go. */
+export type PolledWatch = ResultOf<typeof watchFields>;
 
 type WirePersistence = WireSnapshot['persistence'];
 
@@ -108,7 +112,7 @@ function bodyOf(wire: WireEntry): EntryBody {
       return { kind: 'TOOL', callId, name, outcome, effect, content };
     }
     case 'SystemEntry':
-      return { kind: 'SYSTEM', text: wire.text, source: wire.source };
+      return { kind: 'SYSTEM', text: wire.text, source: wire.source, ...known({ fire: wire.fire }) };
     case 'CancellationEntry':
       return {
         kind: 'CANCELLATION',
@@ -132,6 +136,8 @@ function bodyOf(wire: WireEntry): EntryBody {
       return { kind: 'APPROVAL', cycle: cycleOf(wire.cycle) };
     case 'QueueEntry':
       return { kind: 'QUEUE', queue: wire.queue };
+    case 'WatchEntry':
+      return { kind: 'WATCH', watch: watchOf(wire.watch) };
     case 'RewindEntry':
       return {
         kind: 'REWIND',
@@ -166,8 +172,9 @@ function bodyOf(wire: WireEntry): EntryBody {
 
 const noMark: ContextMark = { told: 0, counted: null, overhead: 0, window: null };
 
-const turnOf = ({ compaction, ...turn }: ResultOf<typeof turnFields>): Turn => ({
+const turnOf = ({ compaction, depth, ...turn }: ResultOf<typeof turnFields>): Turn => ({
   ...turn,
+  ...(depth > 0 && { depth }),
   ...known({ compaction }),
 });
 
@@ -176,11 +183,17 @@ const cycleOf = ({ budget, ...cycle }: ResultOf<typeof cycleFields>): ApprovalCy
   ...known({ budget }),
 });
 
+export const watchOf = ({ watchId, ...watch }: ResultOf<typeof watchRecordFields>): Watch => ({
+  id: watchId,
+  ...watch,
+});
+
 export const projectionOf = (wire: WireProjection): Projection => ({
   ...wire,
   configuration: known(wire.configuration),
   turn: wire.turn && turnOf(wire.turn),
   cycles: wire.cycles.map(cycleOf),
+  watches: wire.watches.map(watchOf),
 });
 
 export function persistenceOf(wire: WirePersistence): Persistence {

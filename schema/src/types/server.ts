@@ -6,9 +6,11 @@ import { Persistence } from './persistence.ts';
 const WatchFigures = builder.objectRef<WatchFiguresModel>('WatchFigures').implement({
   description: 'How the watches of this server go. Counters begin when it starts.',
   fields: (t) => ({
-    due: t.exposeInt('due', { description: 'Polls that are due now and not begun.' }),
+    due: t.exposeInt('due', {
+      description: 'Polls that this server could begin, because they are due and nobody does them.',
+    }),
     running: t.exposeInt('running', { description: 'Polls under way.' }),
-    late: t.exposeInt('late', { description: 'Of those due: more than 5 s late.' }),
+    late: t.exposeInt('late', { description: 'Of those due: for more than a second.' }),
     polls: t.exposeInt('polls', { description: 'Polls that were done.' }),
     fires: t.exposeInt('fires', { description: 'Of those: after which a watch had something to say.' }),
     errors: t.exposeInt('errors', {

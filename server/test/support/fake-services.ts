@@ -9,6 +9,7 @@ import {
   encodeCursor,
   stateOf,
   type Entry,
+  type Watch,
 } from 'schema/projection';
 import type {
   FeedEvent,
@@ -16,6 +17,7 @@ import type {
   TokenModel,
   UsageTotalModel,
   Viewer,
+  WatchModel,
   WorkstreamModel,
   WorkstreamSummaryModel,
 } from 'schema/model';
@@ -59,6 +61,19 @@ const modelCall = (id: string): ModelCallModel => ({
   outcome: 'ANSWERED',
   cost: null,
   at,
+});
+
+/** As it could be polled. */
+const polledOf = (workstreamId: string, watch: Watch): WatchModel => ({
+  ...watch,
+  workstreamId,
+  polls: 4,
+  fires: 1,
+  nextPollAt: at,
+  lastPollAt: at,
+  lastExitCode: 0,
+  lastOutput: 'done\n',
+  lastError: null,
 });
 
 const accepted = { type: 'Accepted', durability: 'DURABLE' } as const;
@@ -190,6 +205,28 @@ export function createFakeServices() {
   };
   const read = <T>(value: T): Promise<T> =>
     broken.reads ? Promise.reject(broken.reads) : Promise.resolve(value);
+
+  const watchesOf = (w: FakeWorkstream): readonly WatchModel[] =>
+    modelOf(w).projection.watches.map((watch) => polledOf(w.id, watch));
+  const onWatch =
+    (verb: string) => (by: Viewer, input: { readonly workstreamId: string; readonly watchId: string }) => {
+      record(verb, by, input);
+      const found = workstreams.get(input.workstreamId);
+      if (!found) return Promise.resolve(notFound);
+      const watches = modelOf(found).projection.watches;
+      const watch = watches.find(({ id }) => id === input.watchId);
+      return Promise.resolve(
+        watch
+          ? { ...accepted, watch }
+          : ({
+              type: 'Rejected',
+              code: 'WATCH_NOT_FOUND',
+              message: 'There is no such watch.',
+              retryable: false,
+              watchIds: watches.map(({ id }) => id),
+            } as const),
+      );
+    };
 
   const token: TokenModel = { id: 'k-1', name: 'laptop', createdAt: at, lastUsedAt: null };
 
@@ -419,6 +456,65 @@ export function createFakeServices() {
         );
         return read({ items, hasNext: false, totalCount: items.length });
       },
+    },
+    watches: {
+      get: (watchId) => {
+        const all = [...workstreams.values()].flatMap(watchesOf);
+        return read(all.find(({ id }) => id === watchId) ?? null);
+      },
+      list: (asked) => {
+        calls.push({ verb: 'watches', by: viewer('none'), input: asked });
+        const all = [...workstreams.values()]
+          .filter((w) => asked.workstreamId === null || w.id === asked.workstreamId)
+          .flatMap(watchesOf)
+          .toReversed();
+        const from = asked.after === null ? 0 : all.findIndex(({ id }) => id === asked.after) + 1;
+        return read({ items: all.slice(from, from + asked.first), hasNext: from + asked.first < all.length });
+      },
+      ofWorkstream: (workstreamId, watches, ended) => {
+        calls.push({ verb: 'ofWorkstream', by: viewer('none'), input: { workstreamId, ended } });
+        return read(watches.map((watch) => polledOf(workstreamId, watch)));
+      },
+      polls: (watchId, page) => {
+        calls.push({ verb: 'polls', by: viewer('none'), input: { watchId, ...page } });
+        return read([
+          { poll: 4, at, durationMs: 12, exitCode: 0, fired: true, error: null, outputTail: 'done\n' },
+        ]);
+      },
+      tryCondition: (asked) => {
+        calls.push({ verb: 'tryCondition', by: viewer('none'), input: asked });
+        return read(
+          asked.expression === '1 +'
+            ? { soundness: 'UNSOUND', line: 1, column: 4, verdict: null, message: 'Something is missing.' }
+            : { soundness: 'SOUND', line: null, column: null, verdict: 'HOLDS', message: null },
+        );
+      },
+      figures: () =>
+        read({
+          due: 1,
+          running: 2,
+          late: 3,
+          polls: 4,
+          fires: 5,
+          errors: 6,
+          lateP99Ms: null,
+          waiting: 7,
+        }),
+      create: (by, input) => {
+        record('createWatch', by, input);
+        return Promise.resolve({
+          type: 'Rejected',
+          code: 'WATCH_LIMIT',
+          message: 'There are 5 watches already.',
+          retryable: true,
+          capacity: 5,
+        });
+      },
+      update: onWatch('updateWatch'),
+      pause: onWatch('pauseWatch'),
+      resume: onWatch('resumeWatch'),
+      runNow: onWatch('runWatchNow'),
+      cancel: onWatch('cancelWatch'),
     },
     tokens: {
       list: () => read([token]),

@@ -10,6 +10,7 @@ import {
   queueFields,
   turnFields,
 } from './values.ts';
+import { fireFields, watchRecordFields } from './watch.ts';
 
 export const entryFields = graphql(
   `
@@ -60,6 +61,9 @@ export const entryFields = graphql(
       ... on SystemEntry {
         text
         source
+        fire {
+          ...FireFields
+        }
       }
       ... on CancellationEntry {
         text
@@ -110,6 +114,11 @@ export const entryFields = graphql(
           ...QueueFields
         }
       }
+      ... on WatchEntry {
+        watch {
+          ...WatchRecordFields
+        }
+      }
       ... on RewindEntry {
         after
         reason
@@ -153,6 +162,8 @@ export const entryFields = graphql(
     cycleFields,
     queueFields,
     originFields,
+    fireFields,
+    watchRecordFields,
   ],
 );
 

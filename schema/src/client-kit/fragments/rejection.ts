@@ -37,6 +37,18 @@ export const rejectionFields = graphql(
       ... on MessageNotFound {
         watermark
       }
+      ... on WatchNotFound {
+        watchIds
+      }
+      ... on WatchLimit {
+        capacity
+      }
+      ... on WatchNameTaken {
+        name
+      }
+      ... on StaleWatch {
+        currentVersion
+      }
       ... on ApprovalGone {
         currentCycleIds
       }

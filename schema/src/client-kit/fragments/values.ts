@@ -55,6 +55,7 @@ export const turnFields = graphql(
         unconfirmed
       }
       recoveries
+      depth
       startedAt
       settledAt
     }

@@ -10,6 +10,7 @@ import {
   queueFields,
   turnFields,
 } from './values.ts';
+import { watchRecordFields } from './watch.ts';
 
 export const projectionFields = graphql(
   `
@@ -45,6 +46,9 @@ export const projectionFields = graphql(
       queue {
         ...QueueFields
       }
+      watches {
+        ...WatchRecordFields
+      }
       origin {
         ...OriginFields
       }
@@ -73,7 +77,7 @@ export const projectionFields = graphql(
       budgetLimit
     }
   `,
-  [configurationFields, turnFields, callFields, cycleFields, queueFields, originFields],
+  [configurationFields, turnFields, callFields, cycleFields, queueFields, watchRecordFields, originFields],
 );
 
 export const snapshotFields = graphql(

@@ -4,7 +4,10 @@ import type {
   ContextMark,
   EntryBody,
   EntryKind,
+  Fire,
   Turn,
+  Watch,
+  WatchDefinition,
 } from '../../../src/projection/index.ts';
 
 const author = { id: 'token-1', name: 'test' };
@@ -78,6 +81,45 @@ const budgetCycle: ApprovalCycle = {
   ],
 };
 
+const definition: WatchDefinition = {
+  name: 'ci',
+  command: 'gh run list',
+  condition: 'data.state == "done"',
+  everySeconds: 30,
+  maxPolls: 9,
+  deadline: at,
+  repeat: true,
+  instruction: 'Merge it.',
+};
+
+const watch: Watch = {
+  id: 'wa1',
+  version: 1,
+  definition,
+  status: 'ACTIVE',
+  pausedBy: null,
+  end: null,
+  author,
+  depth: 1,
+  createdAt: at,
+  lastFire: 0,
+  due: 'LATER',
+};
+
+const fire: Fire = {
+  watchId: 'wa1',
+  poll: 3,
+  reason: 'CONDITION',
+  ended: false,
+  definition,
+  elapsedSeconds: 90,
+  exitCode: 0,
+  output: '{"state":"done"} 🙂',
+  error: null,
+  author,
+  depth: 1,
+};
+
 /** Total: a new kind does not compile until it stands here. */
 const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { readonly kind: K }>[] } = {
   USER: [
@@ -114,7 +156,21 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
     { kind: 'TOOL', callId: 'c2', name: 'write_file', outcome: 'DENIED', effect: 'NONE', content: '' },
   ],
   SYSTEM: [
-    { kind: 'SYSTEM', text: 'A note.', source: 'WATCH' },
+    { kind: 'SYSTEM', text: 'It is done.', source: 'WATCH', fire },
+    {
+      kind: 'SYSTEM',
+      text: 'It has ended.',
+      source: 'WATCH',
+      fire: {
+        ...fire,
+        poll: 0,
+        reason: 'DEADLINE',
+        ended: true,
+        exitCode: null,
+        output: '',
+        error: 'Too late.',
+      },
+    },
     { kind: 'SYSTEM', text: 'Wind down.', source: 'COMPACTION_ADVICE' },
   ],
   CANCELLATION: [
@@ -155,6 +211,7 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
   ],
   TURN: [
     { kind: 'TURN', turn },
+    { kind: 'TURN', turn: { ...turn, depth: 5 } },
     {
       kind: 'TURN',
       turn: {
@@ -198,6 +255,30 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
         ],
       },
     },
+  ],
+  WATCH: [
+    { kind: 'WATCH', watch },
+    {
+      kind: 'WATCH',
+      watch: {
+        ...watch,
+        id: 'wa2',
+        version: 2,
+        definition: {
+          ...definition,
+          name: 'other',
+          condition: null,
+          deadline: null,
+          repeat: false,
+          instruction: null,
+        },
+        status: 'PAUSED',
+        pausedBy: 'PERSON',
+        due: null,
+      },
+    },
+    { kind: 'WATCH', watch: { ...watch, lastFire: 3, due: null } },
+    { kind: 'WATCH', watch: { ...watch, status: 'ENDED', end: 'CANCELED', due: null } },
   ],
   REWIND: [
     { kind: 'REWIND', after: 3, reason: 'REWIND', by: author },
