@@ -34,18 +34,36 @@ function tokensOf(expression: string): readonly Token[] {
   });
 }
 
+/** What went wrong: the text was not understood, a name is not known, or a type does not fit. */
+export type Wrong = 'SYNTAX' | 'NAME' | 'TYPE';
+
 /**
- * The one that a fault at this place comes from. The parser stops at or just after what it does not know (`syntax`); of
- * a name or a type that does not fit, the whole call is the place.
+ * The one that a fault at this place comes from. The parser stops at or just after what it does not know; where a type
+ * does not fit, the whole call is the place; a name may not be known because what is around it is no macro.
  */
 export function habitAt(
   expression: string,
   place: { readonly start: number; readonly end: number },
-  syntax: boolean,
+  wrong: Wrong,
 ): Habit | null {
-  const found = habitsIn(tokensOf(expression));
-  if (syntax) return found.findLast(({ start }) => start <= place.start + 1) ?? null;
-  return found.find(({ start, end }) => start >= place.start && end <= place.end) ?? null;
+  const tokens = tokensOf(expression);
+  const found = habitsIn(tokens);
+  if (wrong === 'SYNTAX') return found.findLast(({ start }) => start <= place.start + 1) ?? null;
+  const around = wrong === 'NAME' && found.findLast((habit) => isAround(tokens, habit, place));
+  return around || (found.find(({ start, end }) => start >= place.start && end <= place.end) ?? null);
+}
+
+/** A call, with this place between its brackets. */
+function isAround(tokens: readonly Token[], habit: Habit, place: { readonly start: number }): boolean {
+  const index = tokens.findIndex(({ start }) => start > habit.start);
+  if (habit.start > place.start || tokens[index]?.text !== '(') return false;
+  let open = 0;
+  for (const { text, start } of tokens.slice(index)) {
+    if (start >= place.start) return true;
+    open += text === '(' ? 1 : text === ')' ? -1 : 0;
+    if (open === 0) return false;
+  }
+  return false;
 }
 
 function habitsIn(tokens: readonly Token[]): readonly Habit[] {

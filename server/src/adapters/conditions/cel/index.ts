@@ -148,14 +148,17 @@ export function celConditions(): Conditions {
     async judge(expression, facts) {
       if (expression.length > maxExpression) return { type: 'failed', message: tooLong };
       if (facts.output.length + (facts.prevOutput?.length ?? 0) > 2 * maxOutput)
-        return { type: 'failed', message: tooLarge };
+        return { type: 'failed', message: outputTooLong };
       return (await ask({ type: 'judge', expression, facts })) as Verdict;
     },
     async stop() {
       stopped = true;
       for (const { job, settle } of queue.splice(0)) settle(failure(job, ended));
       const last = [...judges];
-      for (const judge of last) retire(judge, ended);
+      for (const judge of last) {
+        retire(judge, ended);
+        judge.child.ref();
+      }
       await Promise.all(last.map(({ gone }) => gone));
     },
   };
@@ -164,6 +167,7 @@ export function celConditions(): Conditions {
 const unstarted =
   'The process that judges conditions could not be started: this machine may have too little memory left.';
 const tooLong = `A condition may have at most ${maxExpression} characters.`;
+const outputTooLong = 'The output is too long to be judged: let the command print less.';
 const ended = 'The server is being stopped.';
 
 const failure = (job: Job, message: string): Answer['outcome'] =>

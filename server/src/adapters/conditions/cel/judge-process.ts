@@ -36,9 +36,9 @@ function answer(): Answer {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     }
     const { user, system } = process.threadCpuUsage(before);
-    spentMs = Math.max(spentMs, (user + system) / 1_000);
-    // Not that of all tries together: what was done is not carried over into the next one.
-    if (spentMs > judgeMs / 2) break;
+    const triedMs = (user + system) / 1_000;
+    spentMs += triedMs;
+    if (triedMs > judgeMs / 2 || spentMs > judgeMs) break;
   }
   const outcome: Answer['outcome'] =
     job.type === 'check'

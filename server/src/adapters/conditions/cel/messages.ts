@@ -6,7 +6,7 @@
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { ConditionCheck } from '../../../ports/conditions.ts';
-import { habitAt, type Habit } from './habits.ts';
+import { habitAt, type Habit, type Wrong } from './habits.ts';
 import { functionNames, names, replaced } from './language.ts';
 import { tooLarge } from './protocol.ts';
 
@@ -45,7 +45,7 @@ export function explain(expression: string, fault: Fault): Explained {
   if (fault instanceof RangeError && fault.message.includes('call stack'))
     return { message: 'The condition is nested too deeply.', at };
   if (fault instanceof RangeError && fault.message.startsWith('Invalid')) return { message: tooLarge, at };
-  const habit = fault.range && habitAt(expression, fault.range, isSyntax(fault));
+  const habit = fault.range && habitAt(expression, fault.range, wrongIn(fault));
   if (habit) return habitual(expression, habit);
   return { message: oneLine(told(expression, fault)), at };
 }
@@ -55,7 +55,10 @@ const habitual = (expression: string, { start, end, instead }: Habit): Explained
   at: start,
 });
 
-const isSyntax = ({ name }: Fault): boolean => name === 'ParseError';
+function wrongIn({ name, code }: Fault): Wrong {
+  if (name === 'ParseError') return 'SYNTAX';
+  return code === 'unknown_variable' ? 'NAME' : 'TYPE';
+}
 
 function told(expression: string, fault: Fault): string {
   const summary = fault.summary ?? fault.message;

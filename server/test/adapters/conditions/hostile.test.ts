@@ -1,0 +1,247 @@
+/**
+ * Owns: what hostile conditions and outputs come to (D-83): an answer, in bounded time and memory, while the server goes on
+ * undisturbed. Time is counted in processor time of the process that judges, for the machine may be busy.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { celConditions } from '../../../src/adapters/conditions/cel/index.ts';
+import { dataOf } from '../../../src/adapters/conditions/cel/json.ts';
+import { watchStalls } from '../../support/stalls.ts';
+import { facts, judges } from './support.ts';
+
+const conditions = judges();
+
+/** Each value is twice the one before. */
+function doubled(times: number, first: string, last: (name: string) => string): string {
+  let condition = last(`v${times}`);
+  for (let i = times; i > 0; i -= 1) condition = `cel.bind(v${i}, v${i - 1} + v${i - 1}, ${condition})`;
+  return `cel.bind(v0, ${first}, ${condition})`;
+}
+
+/** A list of twice the list before, at no cost until it is looked at. */
+function woven(times: number, last: (name: string) => string): string {
+  let condition = last(`v${times}`);
+  for (let i = times; i > 0; i -= 1) condition = `cel.bind(v${i}, [v${i - 1}, v${i - 1}], ${condition})`;
+  return `cel.bind(v0, [1], ${condition})`;
+}
+
+/** Ten times ten times ten … */
+function nested(depth: number): string {
+  const ten = '[1,2,3,4,5,6,7,8,9,0]';
+  let condition = ten;
+  for (let i = 0; i < depth; i += 1) condition = `${ten}.map(x${i}, ${condition})`;
+  return `len(${condition}) > 1`;
+}
+
+const lines = 'line\n'.repeat(13_000);
+const almost = `${'a'.repeat(40)}b`;
+
+/** Of all of them it is known that they cannot be judged. */
+const endless: readonly (readonly [what: string, condition: string, output: string])[] = [
+  ['a catastrophic pattern', 'output.matches("^(a+)+$")', almost],
+  ['another', 'output.matches("^(a|aa)+$")', almost],
+  ['a third', 'output.matches("(.*)*\\\\d{99}$")', 'x'.repeat(60_000)],
+  ['a pattern that the output brings', 'almost.matches(output)'.replace('almost', `"${almost}"`), '^(a+)+$'],
+  ['comprehensions in each other', nested(12), ''],
+  [
+    'a comprehension of all with all',
+    'output.splitlines().all(a, output.splitlines().all(b, a == b))',
+    lines,
+  ],
+  ['a text that doubles', doubled(30, 'output', (v) => `${v} != ""`), lines],
+  ['a text that doubles and is looked at', doubled(30, 'output', (v) => `len(${v}) > 1`), lines],
+  ['a list that doubles', doubled(30, '[1]', (v) => `len(${v}) > 1`), ''],
+  ['a list that is joined', 'output.splitlines().map(x, output).join("") != ""', lines],
+  ['a list that holds itself many times over', woven(25, (v) => `str(${v}) == ""`), ''],
+  [
+    'two such lists that are compared',
+    woven(25, (v) =>
+      woven(25, (w) => `${v} == ${w}`)
+        .replaceAll(/v(\d+)(?! == )/g, 'w$1')
+        .replace('== v25', '== w25'),
+    ),
+    '',
+  ],
+  [
+    'many lists of single letters',
+    'output.splitlines().all(a, len(output.splitlines().map(b, output.split(""))) > 0)',
+    lines,
+  ],
+];
+
+/** They may have any verdict, or none; what counts is that there is an answer. */
+const strange: readonly (readonly [what: string, condition: string, output: string])[] = [
+  ['a huge pattern', `output.matches("${'(a|b|c){1,300}'.repeat(200)}$")`, 'abc'.repeat(1_000)],
+  ['a pattern that counts far', 'output.matches("((a{1,1000}){1,1000}){1,1000}")', 'a'.repeat(60_000)],
+  ['a pattern that is none', 'output.matches("(")', 'x'],
+  ['deep JSON', 'data == [1]', '['.repeat(500) + ']'.repeat(500)],
+  ['very deep JSON', 'data == [1]', '['.repeat(32_000) + ']'.repeat(32_000)],
+  ['very deep JSON of maps', 'data.a == 1', '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000)],
+  ['a long list', 'data.exists(x, x == 7)', `[${'0,'.repeat(32_000)}0]`],
+  ['a long list of lists', 'str(data) != ""', `[${'[],'.repeat(16_000)}[]]`],
+  [
+    'a map of many keys',
+    'len(data) > 1',
+    `{${Array.from({ length: 6_000 }, (_, i) => `"k${i}":${i}`).join(',')}}`,
+  ],
+  [
+    'keys of prototypes',
+    'data.all(k, bool(data[k]) || true)',
+    '{"__proto__":{"a":1},"constructor":1,"toString":null,"then":1}',
+  ],
+  ['a megabyte', 'output.contains("x")', 'y'.repeat(1_000_000)],
+  ['ten megabytes', 'output.contains("x")', 'y'.repeat(10_000_000)],
+  ['ten megabytes of JSON', 'data == 1', `[${'0,'.repeat(5_000_000)}0]`],
+  ['half a character', 'output == "x"', '\ud800'],
+  ['NUL', 'output == "x"', '\0'.repeat(60_000)],
+  ['a very long number', 'data == 1', '9'.repeat(60_000)],
+  ['many minus signs', `${'-'.repeat(3_900)}1 == 1`, ''],
+  ['many exclamation marks', `${'!'.repeat(3_900)}changed`, ''],
+  ['many sums', `${'1 + '.repeat(950)}1 == 951`, ''],
+  ['many quotes', '"'.repeat(3_999), ''],
+  ['many slices', '['.repeat(2_000), ''],
+  ['many dots', `data${'.a'.repeat(1_900)}`, '{}'],
+];
+
+describe('The judge of conditions', () => {
+  it.each(endless)('gives up on %s, and judges the next one', async (_what, condition, output) => {
+    const verdict = await conditions.judge(condition, facts(output));
+    expect(verdict.type).toBe('failed');
+    expect(await conditions.judge('output == "x"', facts('x'))).toEqual({ type: 'holds' });
+  });
+
+  it.each(strange)('answers to %s', async (_what, condition, output) => {
+    await conditions.check(condition);
+    const verdict = await conditions.judge(condition, facts(output));
+    expect(['holds', 'holdsNot', 'failed']).toContain(verdict.type);
+    expect(verdict.type === 'failed' ? verdict.message : 'short').toMatch(/^.{1,500}$/);
+    expect(await conditions.judge('output == "x"', facts('x'))).toEqual({ type: 'holds' });
+  });
+
+  it('never holds the server up for 50 ms, whatever is judged', async () => {
+    const stalls = watchStalls();
+    const answers = [...endless, ...strange].flatMap(([, condition, output]) => [
+      conditions.check(condition),
+      conditions.judge(condition, facts(output)),
+    ]);
+    await Promise.all(answers);
+    const longest = stalls.longestMs();
+    console.info(`Longest stall with ${answers.length} hostile jobs: ${longest.toFixed(1)} ms.`);
+    expect(longest).toBeLessThan(50);
+  });
+
+  it('tells a condition that takes too long from one that needs too much', async () => {
+    expect(await conditions.judge('output.matches("^(a+)+$")', facts(almost))).toEqual({
+      type: 'failed',
+      message: 'It took longer than 200 ms: look at less of the output, or use a simpler pattern.',
+    });
+    const hungry = 'len(output.splitlines().map(a, output.split(""))) > 0';
+    expect(await conditions.judge(hungry, facts(lines))).toEqual({
+      type: 'failed',
+      message: 'It needed more than 64 MB: look at less of the output, and build no large lists or texts.',
+    });
+  });
+
+  it.each([
+    'data[output]',
+    'data[["__pro", "to__"].join("")]',
+    'data[["const", "ructor"].join("")]',
+    'dyn(timestamp(0))[output]',
+    'dyn(timestamp(0))[["__pro", "to__"].join("")]',
+    'dyn(cel)[["__pro", "to__"].join("")]',
+    'dyn(1u)[["__pro", "to__"].join("")]',
+    'dyn(duration("1s"))[["const", "ructor"].join("")]',
+    'dyn([1])[output]',
+    'dyn({"a": 1})[output]',
+    'dyn({"a": 1})[["__pro", "to__"].join("")]',
+    'dyn("text")[output]',
+    'dyn(output)[["len", "gth"].join("")]',
+    'data.get(output) != null',
+    '{"a": 1}.get(output) != null',
+    'output in data',
+    'output in {"a": 1}',
+    '"toString" in data',
+  ])('finds nothing behind a key that the output chooses: %s (F12)', async (condition) => {
+    for (const json of ['{}', '[]', '"text"', 'plain', '{"a":{}}']) {
+      const { type } = await conditions.judge(condition.replaceAll('output', '"constructor"'), facts(json));
+      expect(type).not.toBe('holds');
+    }
+    // As it is written: the output is the key, and no JSON.
+    expect((await conditions.judge(condition, facts('constructor'))).type).not.toBe('holds');
+  });
+
+  it('reads such a key as any other where the data has it', async () => {
+    const hostile = '{"constructor":1,"__proto__":2,"toString":3}';
+    for (const condition of ['data["constructor"] == 1', 'data["__proto__"] == 2', '"toString" in data'])
+      expect(await conditions.judge(condition, facts(hostile))).toEqual({ type: 'holds' });
+  });
+
+  it('makes maps of objects, all the way down', () => {
+    const data = dataOf('{"a":[{"__proto__":{"b":1}}]}');
+    expect(data).toEqual(new Map([['a', [new Map([['__proto__', new Map([['b', 1n]])]])]]]));
+  });
+
+  it('judges many at once, each by its own facts', async () => {
+    const verdicts = await Promise.all(
+      Array.from({ length: 300 }, (_, i) =>
+        conditions.judge(`poll == ${i - (i % 2)}`, facts('', { poll: i })),
+      ),
+    );
+    verdicts.forEach((verdict, i) => expect(verdict.type).toBe(i % 2 === 0 ? 'holds' : 'holdsNot'));
+  });
+
+  it('lets a quick condition by while a slow one is judged', async () => {
+    const slow = conditions.judge('output.matches("^(a+)+$")', facts(almost));
+    let ended = false;
+    void slow.then(() => (ended = true));
+    expect(await conditions.judge('true', facts(''))).toEqual({ type: 'holds' });
+    expect(ended).toBe(false);
+    expect((await slow).type).toBe('failed');
+  });
+
+  it('answers everything when it is stopped, and afterwards', async () => {
+    const own = celConditions();
+    const asked = Array.from({ length: 5 }, () => own.judge('true', facts('')));
+    const checked = own.check('true');
+    await own.stop();
+    for (const { type } of await Promise.all(asked)) expect(type).toBe('failed');
+    expect((await checked).type).toBe('unsound');
+    expect((await own.judge('true', facts(''))).type).toBe('failed');
+    await own.stop();
+  });
+
+  it('starts nothing until it is asked, and leaves nothing behind', async () => {
+    const before = judgesRunning();
+    const own = celConditions();
+    expect(judgesRunning()).toEqual(before);
+    await own.judge('true', facts(''));
+    const started = judgesRunning().filter((pid) => !before.includes(pid));
+    expect(started).toHaveLength(1);
+    await own.stop();
+    expect(judgesRunning()).not.toContain(started[0]);
+  });
+
+  it('answers for a judge that is killed from outside, and makes another', async () => {
+    const before = judgesRunning();
+    const own = celConditions();
+    await own.judge('true', facts(''));
+    const [idle] = judgesRunning().filter((pid) => !before.includes(pid));
+    process.kill(idle ?? 0, 'SIGKILL');
+    const slow = own.judge('output.matches("^(a+)+$")', facts(almost));
+    expect((await slow).type).toBe('failed');
+    expect(await own.judge('true', facts(''))).toEqual({ type: 'holds' });
+    await own.stop();
+  });
+});
+
+/** Those of this process. */
+function judgesRunning(): readonly number[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(
+      ([, parent, ...command]) => parent === String(process.pid) && /judge-process/.test(command.join(' ')),
+    )
+    .map(([pid]) => Number(pid));
+}
