@@ -4,6 +4,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { celConditions } from '../../../src/adapters/conditions/cel/index.ts';
 import { dataOf } from '../../../src/adapters/conditions/cel/json.ts';
@@ -19,11 +20,14 @@ function doubled(times: number, first: string, last: (name: string) => string): 
   return `cel.bind(v0, ${first}, ${condition})`;
 }
 
-/** A list of twice the list before, at no cost until it is looked at. */
-function woven(times: number, last: (name: string) => string): string {
-  let condition = last(`v${times}`);
-  for (let i = times; i > 0; i -= 1) condition = `cel.bind(v${i}, [v${i - 1}, v${i - 1}], ${condition})`;
-  return `cel.bind(v0, [1], ${condition})`;
+/** A list of four times the list before, at no cost until it is looked at. */
+function woven(name: string, times: number, last: string): string {
+  let condition = last;
+  for (let i = times; i > 0; i -= 1) {
+    const one = `${name}${i - 1}`;
+    condition = `cel.bind(${name}${i}, [${one}, ${one}, ${one}, ${one}], ${condition})`;
+  }
+  return `cel.bind(${name}0, [1], ${condition})`;
 }
 
 /** Ten times ten times ten … */
@@ -53,16 +57,8 @@ const endless: readonly (readonly [what: string, condition: string, output: stri
   ['a text that doubles and is looked at', doubled(30, 'output', (v) => `len(${v}) > 1`), lines],
   ['a list that doubles', doubled(30, '[1]', (v) => `len(${v}) > 1`), ''],
   ['a list that is joined', 'output.splitlines().map(x, output).join("") != ""', lines],
-  ['a list that holds itself many times over', woven(25, (v) => `str(${v}) == ""`), ''],
-  [
-    'two such lists that are compared',
-    woven(25, (v) =>
-      woven(25, (w) => `${v} == ${w}`)
-        .replaceAll(/v(\d+)(?! == )/g, 'w$1')
-        .replace('== v25', '== w25'),
-    ),
-    '',
-  ],
+  ['a list that holds itself many times over', woven('v', 14, 'str(v14) == ""'), ''],
+  ['two such lists that are compared', woven('v', 14, woven('w', 14, 'v14 == w14')), ''],
   [
     'many lists of single letters',
     'output.splitlines().all(a, len(output.splitlines().map(b, output.split(""))) > 0)',
@@ -130,6 +126,33 @@ describe('The judge of conditions', () => {
     console.info(`Longest stall with ${answers.length} hostile jobs: ${longest.toFixed(1)} ms.`);
     expect(longest).toBeLessThan(50);
   });
+
+  it.runIf(existsSync('/proc/self/status'))(
+    'needs no more than 64 MB, whatever is judged, and a little to notice it',
+    async () => {
+      const others = judgesRunning();
+      const own = celConditions();
+      const idle: number[] = [];
+      let peak = 0;
+      for (const [, condition, output] of [...endless, ...strange]) {
+        await own.judge('true', facts(''));
+        // The one before it, or another one where that was ended.
+        const [pid = 0] = judgesRunning().filter((other) => !others.includes(other));
+        idle.push(peakMb(pid));
+        const look = setInterval(() => (peak = Math.max(peak, peakMb(pid))), 2);
+        await own.judge(condition, facts(output));
+        peak = Math.max(peak, peakMb(pid));
+        clearInterval(look);
+      }
+      await own.stop();
+      const most = peak - Math.min(...idle);
+      console.info(`Most memory a hostile job took: ${most.toFixed(0)} MB.`);
+      expect(Math.min(...idle)).toBeGreaterThan(0);
+      expect(most).toBeGreaterThan(0);
+      expect(most).toBeLessThan(96);
+    },
+    120_000,
+  );
 
   it('tells a condition that takes too long from one that needs too much', async () => {
     expect(await conditions.judge('output.matches("^(a+)+$")', facts(almost))).toEqual({
@@ -234,6 +257,15 @@ describe('The judge of conditions', () => {
     await own.stop();
   });
 });
+
+/** Since it was started; 0: it is no more. */
+function peakMb(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}
 
 /** Those of this process. */
 function judgesRunning(): readonly number[] {
