@@ -815,7 +815,7 @@ export const laws: Laws = {
             if (kept.some((e) => e.kind === 'USER' && e.text === asked.text)) continue;
             // Too long for the window it is cut in the middle.
             assert.ok(checkpoint.request?.text.endsWith(asked.text.slice(-50)), 'the request is lost');
-            assert.deepEqual(checkpoint.request.author, asked.author);
+            assert.deepEqual(checkpoint.request?.author, asked.author);
           }
         },
       };
