@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey } from '../../../e2e/support/api.ts';
 import { ofKind } from '../../../e2e/support/journal-laws.ts';
+import { audit } from '../support/audits.ts';
 import type { ChatBody, Step } from '../support/scripted-provider.ts';
 import { asksForSummary, tokensOfBody, wrongOrder } from './context-endpoint.ts';
 import {
@@ -412,4 +413,8 @@ describe.concurrent('a stop', () => {
     expect(talk.requests.slice(asked)).toHaveLength(1);
     expect(ofKind(await talk.history(), 'CHECKPOINT')).toEqual([]);
   });
+});
+
+it('the database keeps its laws in all of that', async () => {
+  expect(await audit((sql) => world.bench.database.sql(sql))).toEqual([]);
 });

@@ -3,7 +3,7 @@
  * clear outcome, a sentence that says what to do, and the conversation as it was.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Entry, Outcome } from 'schema/projection';
+import type { Entry, TurnOutcome } from 'schema/projection';
 import { ofKind } from '../../../e2e/support/journal-laws.ts';
 import type { Step } from '../support/scripted-provider.ts';
 import { asksForSummary } from './context-endpoint.ts';
@@ -58,7 +58,7 @@ async function filled(name: string): Promise<{ readonly talk: Talk; readonly bef
   return { talk, before: await talk.history() };
 }
 
-async function wanted(talk: Talk): Promise<Outcome> {
+async function wanted(talk: Talk): Promise<TurnOutcome> {
   const { turnId } = await talk.compact();
   return talk.ended(turnId!);
 }

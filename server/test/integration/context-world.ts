@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Entry, Outcome } from 'schema/projection';
+import type { Entry, TurnOutcome } from 'schema/projection';
 import { newKey, type Api, type Result } from '../../../e2e/support/api.ts';
 import { brokenLaws } from '../../../e2e/support/journal-laws.ts';
 import { makePlace, removePlace } from '../../../e2e/support/weir.ts';
@@ -25,12 +25,12 @@ export interface Talk {
   /** Resolves with the n-th request, from 1. */
   request(n: number): Promise<ChatBody>;
   /** Says something and waits until the turn is over and stored. */
-  say(text: string): Promise<Outcome>;
+  say(text: string): Promise<TurnOutcome>;
   /** Several exchanges, so that there is something to summarise; each is about `tokens` long. */
   fill(exchanges: number, tokens?: number): Promise<void>;
   /** What `compactWorkstream` answers. */
   compact(): Promise<Result & { readonly turnId?: string }>;
-  ended(turnId: string): Promise<Outcome>;
+  ended(turnId: string): Promise<TurnOutcome>;
   history(): Promise<readonly Entry[]>;
   context(): Promise<{
     readonly used: number;
@@ -60,11 +60,10 @@ export async function createContextWorld(models: Readonly<Record<string, object>
   const place = makePlace();
   const bench = await setBench();
   const config = join(place.root, 'weir.config.json');
-  const entries = Object.entries(models).map(([name, settings]) => [
-    name,
-    { endpoint: bench.provider.url, model: name, ...settings },
-  ]);
-  writeFileSync(config, JSON.stringify({ models: Object.fromEntries(entries) }));
+  const endpoint = bench.provider.url;
+  const all: Record<string, object> = {};
+  for (const [name, settings] of Object.entries(models)) all[name] = { endpoint, model: name, ...settings };
+  writeFileSync(config, JSON.stringify({ models: all }));
   const { api } = await bench.join({ env: { WEIR_CONFIG: config, WEIR_WORKSPACES: place.workspaces } });
   const answers = new Map<string, (body: ChatBody) => Step | Promise<Step>>();
   const numbers = new Map<string, number[]>();
@@ -82,7 +81,7 @@ export async function createContextWorld(models: Readonly<Record<string, object>
     mkdirSync(workspace);
     const id = await api.create({ model, workspace });
     const numberOf = (n: number): number => numbers.get(model)![n - 1]!;
-    const ended = async (turnId: string): Promise<Outcome> => {
+    const ended = async (turnId: string): Promise<TurnOutcome> => {
       const { view } = await api.waitFor(
         id,
         ({ base }) => base.turn?.id === turnId && base.turn.outcome !== null,
@@ -137,14 +136,14 @@ export async function createContextWorld(models: Readonly<Record<string, object>
         return entries;
       },
       async context() {
-        const { data } = await api.query<{ workstream: { context: never } }>(
+        const { data } = await api.query<{ workstream: { context: Awaited<ReturnType<Talk['context']>> } }>(
           'query ($id: ID!) { workstream(id: $id) { context { used estimated warning window } } }',
           { id },
         );
         return data!.workstream.context;
       },
       async usage() {
-        const { data } = await api.query<{ workstream: { usage: never } }>(
+        const { data } = await api.query<{ workstream: { usage: Awaited<ReturnType<Talk['usage']>> } }>(
           'query ($id: ID!) { workstream(id: $id) { usage { calls estimatedCalls inputTokens outputTokens } } }',
           { id },
         );
