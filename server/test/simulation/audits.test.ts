@@ -82,7 +82,15 @@ async function lifeOf(seed: number): Promise<readonly Landing[]> {
     });
     return landings;
   }
-  const cut = landings.slice(0, 1 + Math.floor(createChance(seed)() * landings.length));
+  let end = 1 + Math.floor(createChance(seed)() * landings.length);
+  // What brings no entries belongs to what was before it.
+  for (
+    let next = landings[end];
+    next && 'batch' in next && next.batch.entries.length === 0;
+    next = landings[end]
+  )
+    end += 1;
+  const cut = landings.slice(0, end);
   const last = cut.at(-1)!;
   if ('batch' in last)
     ended.push({ seed, workstreamId: last.batch.workstreamId, grown: last.batch.projection, isCut: true });

@@ -601,7 +601,14 @@ export const kinds = {
       const call = openCall(world);
       if (!call || call.signal.aborted) return;
       world.bugs += 1;
-      call.end({ type: 'answered', text: '', reasoning: '', usage: null, alias: call.alias } as never);
+      call.end({
+        type: 'answered',
+        text: '',
+        reasoning: '',
+        usage: null,
+        alias: call.alias,
+        model: call.alias,
+      } as never);
     },
   },
   replace: {
