@@ -139,7 +139,7 @@ function conversationRead(draft: StepDraft, entries: readonly Entry[]): StepDraf
   const { conversation, conversationFrom, projection } = draft.state;
   const older = entries.filter((entry) => entry.revision <= conversationFrom);
   const read = patch(draft, {
-    conversation: [...told(projection, older), ...conversation],
+    conversation: told(projection, [...older, ...conversation]),
     conversationFrom: 0,
   });
   return conversationReadToCompact(read);

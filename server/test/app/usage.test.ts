@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createUsage } from '../../src/app/services/usage.ts';
 import type { ModelCall, UsageStore } from '../../src/ports/usage.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
-import { ada, createWorld, newKey, type World } from './support/world.ts';
+import { ada, createWorld, newKey, until, type World } from './support/world.ts';
 
 let world: World;
 let id: string;
@@ -30,6 +30,23 @@ const call = (n: number, more: Partial<ModelCall> = {}): ModelCall => ({
 const record = (workstreamId: string, ...calls: readonly ModelCall[]) =>
   world.storage.usage.record(workstreamId, calls);
 const everything = { from: '2000-01-01', through: null, workstreamId: null, first: 50 };
+
+describe('What a turn spent', () => {
+  it('is counted for that turn (broke: its calls were kept as those of none)', async () => {
+    await world.send(id, 'go');
+    (await until(() => world.model.calls[0])).answer({ usage: { inputTokens: 70, outputTokens: 7 } });
+    const turn = await until(() => {
+      const { turn: last } = world.registry.peek(id)!.state().projection;
+      return last?.phase === 'COMPLETED' && last;
+    });
+    await until(() => world.registry.peek(id)!.state().pending.length === 0);
+    expect(await world.services.usage.ofTurn(id, turn.id)).toMatchObject({
+      calls: 1,
+      inputTokens: 70,
+      outputTokens: 7,
+    });
+  });
+});
 
 describe('Sums of what was spent', () => {
   it('name the workstreams by their titles of now, and those that are gone by none', async () => {

@@ -147,7 +147,7 @@ describe('a nearly full context', () => {
 
   it('is not advised about what came to nothing twice in the turn', () => {
     const w = working(talked(1_800), 2);
-    for (const _ of [1, 2]) {
+    for (let round = 0; round < 2; round += 1) {
       endAll(w, words(1_400));
       w.store();
       w.summarised({ type: 'failed', reason: 'EMPTY_SUMMARY', message: 'Nothing.' });
@@ -667,7 +667,7 @@ describe('a process that is lost', () => {
 
   it('three times while it is summarised ends the turn, and what was said stays (D-71)', () => {
     const w = overflown();
-    for (const _ of [1, 2, 3]) {
+    for (let lost = 0; lost < 3; lost += 1) {
       w.commit();
       w.crash();
     }

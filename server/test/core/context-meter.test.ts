@@ -2,17 +2,16 @@
  * Owns: how full a context is said to be (D-39), example by example: what a provider counted, an estimate of the rest,
  * and what is not believed.
  */
-import { emptyProjection, type Context, type Entry, type Usage } from 'schema/projection';
-import { describe, expect, it } from 'vitest';
 import {
+  emptyProjection,
   isEstimated,
-  isOverHard,
-  isOverSoft,
-  markOfAnswer,
-  mayFit,
-  roomIn,
   usedOf,
-} from '../../src/core/context/meter.ts';
+  type Context,
+  type Entry,
+  type Usage,
+} from 'schema/projection';
+import { describe, expect, it } from 'vitest';
+import { isOverHard, isOverSoft, markOfAnswer, mayFit, roomIn } from '../../src/core/context/meter.ts';
 import { weightOfAll } from '../../src/core/context/tokens.ts';
 import { all, last } from './support/telling.ts';
 import { createWorld, worldOf, type World } from './support/world.ts';

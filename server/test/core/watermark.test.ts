@@ -95,7 +95,7 @@ describe('what is summarised', () => {
   });
 
   it('is nothing by itself where that would make little room, and is all the same where it must be', () => {
-    const entries = told(user(words(300)), answer('yes'));
+    const entries = told(user(words(300)), answer(words(380)));
     expect(cut(entries, 'END_OF_TURN', { window: 4_000 })).toBeNull();
     expect(cut(told(user(words(300)), answer('', 'c1')), 'TOOLS', { window: 4_000 })).toBeNull();
     expect(cut(entries, 'OVERFLOW', { window: 4_000 })).not.toBeNull();

@@ -16,6 +16,7 @@ import { damages } from './damages.ts';
 import { inWorld, land, landingsOf } from './landings.ts';
 import { movesOf } from './moves.ts';
 import { live } from './run.ts';
+import { toldOf } from './told.ts';
 import type { Landing } from './world.ts';
 
 const firstSeed = Number(process.env['SIM_SEED'] ?? 1);
@@ -81,7 +82,15 @@ async function lifeOf(seed: number): Promise<readonly Landing[]> {
     });
     return landings;
   }
-  const cut = landings.slice(0, 1 + Math.floor(createChance(seed)() * landings.length));
+  let end = 1 + Math.floor(createChance(seed)() * landings.length);
+  // What brings no entries belongs to what was before it.
+  for (
+    let next = landings[end];
+    next && 'batch' in next && next.batch.entries.length === 0;
+    next = landings[end]
+  )
+    end += 1;
+  const cut = landings.slice(0, end);
   const last = cut.at(-1)!;
   if ('batch' in last)
     ended.push({ seed, workstreamId: last.batch.workstreamId, grown: last.batch.projection, isCut: true });
@@ -111,19 +120,36 @@ describe(`After ${lives} simulated lives from seed ${firstSeed}, written to Post
     expect(ended).toHaveLength(lives);
   });
 
+  it('what a model is to be told is read as it is worked out from all entries, from the last summary on (D-40)', async () => {
+    let summarised = 0;
+    for (const { seed, workstreamId, grown } of ended) {
+      const { superseded, checkpoint, revision: through } = grown;
+      const told = toldOf(await stored(workstreamId)).entries;
+      const read = await storage.journal.conversation(workstreamId, { through, superseded, checkpoint });
+      expect({ seed, read }).toEqual({ seed, read: told });
+      const last = await storage.journal.checkpointAt(workstreamId, through);
+      expect({ seed, last }).toEqual({ seed, last: told.find((e) => e.kind === 'CHECKPOINT') ?? null });
+      if (last) summarised += 1;
+    }
+    expect(summarised).toBeGreaterThan(lives / 25);
+  });
+
   it('every audit agrees', async () => {
     const began = performance.now();
     expect(await audit(database.sql)).toEqual([]);
     console.log(`${audits.length} audits took ${Math.round(performance.now() - began)} ms.`);
   });
 
-  it('they were about something: turns under way, open questions, queues, steers, rewinds, recoveries', async () => {
+  it('they were about something: turns under way, open questions, queues, steers, rewinds, recoveries, summaries, budgets', async () => {
     const counts = `
       select (select count(*) from turn where outcome is null) as live, (select count(*) from turn where phase = 'INTERRUPTING') as stopping,
         (select count(*) from approval_cycle where status = 'OPEN') as asked, (select count(*) from queued_message) as queued,
         (select count(*) from entry where kind = 'REWIND') as rewound, (select count(*) from entry where kind = 'RECOVERY') as recovered,
         (select count(*) from entry where kind = 'USER' and payload ->> 'source' = 'STEER') as steered,
         (select count(*) from approval_item where source like 'TRUST%') as trusted,
+        (select count(*) from entry where kind = 'CHECKPOINT') as summaries, (select count(*) from turn where phase = 'COMPACTING') as summarising,
+        (select count(*) from approval_cycle where kind = 'BUDGET') as budgets, (select count(*) from model_call) as calls,
+        (select count(*) from model_call where purpose = 'SUMMARY') as asked_to_summarise, (select count(*) from model_call where estimated) as estimated,
         (select count(*) from entry) as entries, (select count(*) from receipt) as receipts`;
     const [found] = await database.sql<Record<string, string>>(counts);
     console.log(JSON.stringify(found));

@@ -24,8 +24,8 @@ export interface Request {
 
 export interface ContextLaws {
   begun(workstreamId: string): void;
-  /** An entry lands: the folds before and after it. */
-  landed(workstreamId: string, before: Projection, entry: Entry, after: Projection): void;
+  /** An entry lands: the folds before and after it. `copied`: from elsewhere, where it was written under another claim. */
+  landed(workstreamId: string, before: Projection, entry: Entry, after: Projection, copied: boolean): void;
   /** A summary was asked for; it is known by this word. */
   summaryAsked(word: string, compactionId: string, claim: string): void;
   /** A model is asked by who owns the workstream. `counted`: what it cost so far, of what its owner knows. */
@@ -37,10 +37,9 @@ export interface ContextLaws {
 
 interface Notes {
   told: Told;
-  /** Compactions that were begun, and why, since the last answer. */
+  /** Compactions that were begun, and how many since the last answer. */
   readonly begun: Set<string>;
-  sinceAnswer: readonly ('OVERFLOW' | 'FULL')[];
-  tried: boolean;
+  sinceAnswer: number;
   /** What may be spent, and what it was before each entry since the last that made anybody ask. */
   limit: number | null;
   limits: readonly (number | null)[];
@@ -57,12 +56,12 @@ export function createContextLaws(violate: Violate): ContextLaws {
   const notes = new Map<string, Notes>();
   const summaries = new Map<string, string>();
 
-  function landed(id: string, before: Projection, entry: Entry, after: Projection): void {
+  function landed(id: string, before: Projection, entry: Entry, after: Projection, copied: boolean): void {
     const n = notes.get(id)!;
     const compacting = liveTurn(before)?.compaction ?? null;
     if (compacting && forbidden.has(entry.kind))
       violate('D-40', `${entry.kind} at ${entry.revision}, in the middle of a summary`);
-    if (entry.kind === 'CHECKPOINT') checkpoint(n, before, entry);
+    if (entry.kind === 'CHECKPOINT') checkpoint(n, before, entry, copied);
     n.told = toldAfter(n.told, entry);
     if (after.context.told !== weightOf(n.told.entries))
       violate(
@@ -74,24 +73,19 @@ export function createContextLaws(violate: Violate): ContextLaws {
   }
 
   function compactions(n: Notes, entry: Entry): void {
-    // Whoever goes on does not know what an endpoint said, and may hear it once more.
-    if (entry.kind === 'RECOVERY') n.sinceAnswer = n.sinceAnswer.filter((why) => why !== 'OVERFLOW');
-    if (entry.kind === 'ASSISTANT') Object.assign(n, { sinceAnswer: [], tried: false });
+    if (entry.kind === 'ASSISTANT') n.sinceAnswer = 0;
     if (entry.kind !== 'TURN') return;
-    const { compaction } = entry.turn;
+    const { compaction, outcome } = entry.turn;
     if (compaction && !n.begun.has(compaction.id)) {
       n.begun.add(compaction.id);
-      // What an endpoint says of an overflow is news, also where room was made for what it was taken to be.
-      const why = compaction.trigger === 'OVERFLOW' ? 'OVERFLOW' : 'FULL';
-      if (n.sinceAnswer.includes(why))
-        violate('D-39', `TURN at ${entry.revision} begins another summary (${why}) since the last answer`);
-      n.sinceAnswer = [...n.sinceAnswer, why];
-      n.tried = true;
+      n.sinceAnswer += 1;
+      if (n.sinceAnswer > 1)
+        violate('D-39', `TURN at ${entry.revision} begins summary ${n.sinceAnswer} since the last answer`);
     }
-    if (entry.turn.outcome !== null) Object.assign(n, { sinceAnswer: [], tried: false });
+    if (outcome !== null) n.sinceAnswer = 0;
   }
 
-  function checkpoint(n: Notes, before: Projection, entry: EntryOf<'CHECKPOINT'>): void {
+  function checkpoint(n: Notes, before: Projection, entry: EntryOf<'CHECKPOINT'>, copied: boolean): void {
     const where = `CHECKPOINT at ${entry.revision}`;
     const wrong = (what: string): void => violate('D-40', `${where} ${what}`);
     const turn = liveTurn(before);
@@ -100,7 +94,7 @@ export function createContextLaws(violate: Violate): ContextLaws {
     if (compaction.trigger !== entry.trigger) wrong(`is for ${entry.trigger}, not ${compaction.trigger}`);
     const word = /§\d+;/.exec(entry.summary)?.[0] ?? '';
     const claim = claimOf(compaction.id, entry.epoch, entry.generation);
-    if (summaries.get(word) !== claim)
+    if (!copied && summaries.get(word) !== claim)
       wrong(`has summary ${word} of ${summaries.get(word)}, not of ${claim}`);
     const was = n.told.entries[0]?.kind === 'CHECKPOINT' ? n.told.entries[0].watermark : 0;
     const { watermark } = entry;
@@ -143,8 +137,7 @@ export function createContextLaws(violate: Violate): ContextLaws {
       void notes.set(id, {
         told: nothingTold,
         begun: new Set(),
-        sinceAnswer: [],
-        tried: false,
+        sinceAnswer: 0,
         limit: null,
         limits: [null],
         budget: undefined,
@@ -157,7 +150,7 @@ export function createContextLaws(violate: Violate): ContextLaws {
       // The parts of a summary belong together.
       if (part === 1 && n.limits.every((limit) => limit !== null && counted >= limit))
         violate('D-33', `${who} asks a model when ${counted} are spent of ${n.limits.at(-1)}`);
-      if (compactionId === null && window !== null && tokens > window && !n.tried)
+      if (compactionId === null && window !== null && tokens > window && n.sinceAnswer === 0)
         violate('D-39', `${who} asks for an answer to ${tokens} tokens, which does not fit into ${window}`);
     },
     holds(who, state, durable) {

@@ -49,6 +49,18 @@ const withoutLookingUp = change(
   `if (known) return`,
 );
 
+const withoutGenerations = change(
+  'src/core/fence.ts',
+  'return stamp.generation === null || liveTurnOf(state)?.generation === stamp.generation;',
+  'return stamp.generation !== undefined || liveTurnOf(state) === null;',
+);
+
+const withoutMessageIds = change(
+  'src/core/turn/answer.ts',
+  `if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return before;`,
+  `if (attempt?.phase !== 'calling') return before;`,
+);
+
 export const guards: readonly Guard[] = [
   {
     name: 'the fence on the epoch, in SQL (D-4)',
@@ -93,19 +105,15 @@ export const guards: readonly Guard[] = [
     hazard: [
       change(
         'src/app/actor/actor.ts',
-        `post: (stamp: Stamp, event: World) => post({ type: 'world', stamp, event }),`,
-        `post: (stamp: Stamp, event: World) => (hub.latest?.get(loaded.id) ?? post)({ type: 'world', stamp, event }),`,
+        `      post({ type: 'world', stamp, event, calls }),`,
+        `      (hub.latest?.get(loaded.id) ?? post)({ type: 'world', stamp, event, calls }),`,
       ),
       change(
         'src/app/actor/actor.ts',
         `  post({ type: 'recover' });\n`,
         `  (hub.latest ??= new Map()).set(loaded.id, post);\n  post({ type: 'recover' });\n`,
       ),
-      change(
-        'src/core/turn/answer.ts',
-        `  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;\n  const turn`,
-        `  if (attempt?.phase !== 'calling') return draft;\n  const turn`,
-      ),
+      withoutMessageIds,
       // So that the generation does not tell one load from the next.
       change('src/core/turn/recovery.ts', 'projection.generation + 1', 'projection.generation'),
       change('src/core/turn/transitions.ts', 'event.generation > turn.generation', 'event.generation > 0'),
@@ -113,20 +121,8 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the stamp fence, by generation (D-5), where outcomes are not told apart by their ids',
-    without: [
-      change(
-        'src/core/fence.ts',
-        'return stamp.generation === null || liveTurnOf(state)?.generation === stamp.generation;',
-        'return stamp.generation !== undefined || liveTurnOf(state) === null;',
-      ),
-    ],
-    hazard: [
-      change(
-        'src/core/turn/answer.ts',
-        `  if (attempt?.messageId !== messageId || attempt.phase !== 'calling') return draft;\n  const turn`,
-        `  if (attempt?.phase !== 'calling') return draft;\n  const turn`,
-      ),
-    ],
+    without: [withoutGenerations],
+    hazard: [withoutMessageIds],
   },
   {
     name: 'a deed waits until what explains it is durable (D-2)',
@@ -286,7 +282,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a message is tried again by its author only (D-12)',
-    without: [change('src/core/turn/rewind.ts', 'if (said.author.id !== by.id)', 'if (said.id === "")')],
+    without: [change('src/core/turn/rewind.ts', 'if (author.id !== by.id)', 'if (author.id === "")')],
   },
   {
     name: 'nothing is taken back while a turn lives (D-59)',
@@ -310,8 +306,8 @@ export const guards: readonly Guard[] = [
     without: [
       change(
         'src/core/step-draft.ts',
-        `if (entry.kind === 'REWIND') return`,
-        `if (entry.kind === 'REWIND' && entry.after < 0) return`,
+        `if (entry.kind === 'REWIND')\n    return`,
+        `if (entry.kind === 'REWIND' && entry.after < 0)\n    return`,
       ),
     ],
   },
@@ -320,13 +316,13 @@ export const guards: readonly Guard[] = [
     without: [
       change(
         'src/core/workstream/state.ts',
-        'isConversation(e.kind) && !isSuperseded(projection, e.revision)',
-        'isConversation(e.kind) && !isSuperseded(projection, -e.revision)',
+        '!isSuperseded(projection, e.revision)',
+        '!isSuperseded(projection, -e.revision)',
       ),
       change(
         'src/app/actor/actor.ts',
-        '{ through: revision, superseded }',
-        '{ through: revision, superseded: [] }',
+        '{ through: revision, superseded, checkpoint }',
+        '{ through: revision, superseded: [], checkpoint }',
       ),
     ],
   },
@@ -345,8 +341,8 @@ export const guards: readonly Guard[] = [
     without: [
       change(
         'src/core/turn/calls.ts',
-        '    draft,\n  );\n  const heard',
-        '    landSteers(draft),\n  );\n  const heard',
+        '    draft,\n  );\n  // The advice',
+        '    landSteers(draft),\n  );\n  // The advice',
       ),
     ],
   },
@@ -389,6 +385,145 @@ export const guards: readonly Guard[] = [
     name: 'a refusal that stays is recorded before it is told (D-60)',
     without: [
       change('src/app/services/command.ts', `const holds = landing === 'durable' && `, `const holds = `),
+    ],
+  },
+  {
+    name: 'a summary is taken by the compaction that asked for it (D-40), where no stamp tells claims apart',
+    without: [
+      change(
+        'src/core/turn/compacted.ts',
+        `  if (summary?.id !== compactionId) return draft;\n  const over`,
+        `  if (!summary || compactionId === '') return draft;\n  const over`,
+      ),
+    ],
+    hazard: [withoutGenerations],
+  },
+  {
+    name: 'an answer whose calls are open is not summarised (D-40)',
+    without: [
+      change('src/core/context/watermark.ts', 'if (open !== -1) return open;', 'if (open < -1) return open;'),
+    ],
+  },
+  {
+    name: 'what nobody has answered is not summarised (D-40)',
+    without: [
+      change(
+        'src/core/context/watermark.ts',
+        'while (from > 0 && isInput(entries[from - 1]!)) from -= 1;',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'what is worked on crosses word for word (D-40)',
+    without: [
+      change(
+        'src/core/context/watermark.ts',
+        `return text === '' ? null :`,
+        `return text.length < 1_000_000 ? null :`,
+      ),
+    ],
+  },
+  {
+    name: 'room is tried for once between two answers (D-39)',
+    without: [
+      change(
+        'src/core/turn/answer.ts',
+        'if (draft.state.projection.context.tried) return null;',
+        'if (draft.state.projection.context.told < 0) return null;',
+      ),
+    ],
+  },
+  {
+    name: 'what does not fit is not sent (D-39)',
+    without: [
+      change(
+        'src/app/actor/perform.ts',
+        'deed.guarded ? tooLong(deed.context, room, lane) : null',
+        'deed.guarded && room.overhead < 0 ? tooLong(deed.context, room, lane) : null',
+      ),
+    ],
+  },
+  {
+    name: 'a summary makes a conversation shorter (D-40)',
+    without: [
+      change(
+        'src/core/turn/compacted.ts',
+        'if (told >= weightOfAll(draft.state.conversation))',
+        'if (told < 0 && weightOfAll(draft.state.conversation) > 0)',
+      ),
+    ],
+  },
+  {
+    name: 'a summary stays when what follows it is taken back (D-40, D-59)',
+    without: [
+      change(
+        'src/core/step-draft.ts',
+        `conversation.filter((said) => said.kind === 'CHECKPOINT' || said.revision <= entry.after)`,
+        `conversation.filter((said) => said.revision <= entry.after)`,
+      ),
+    ],
+  },
+  {
+    name: 'a summary stands before all else after a load (D-40)',
+    without: [
+      change(
+        'src/core/workstream/state.ts',
+        'return summary ? [summary, ...said] : said;',
+        'return summary ? [...said, summary] : said;',
+      ),
+    ],
+  },
+  {
+    name: 'a spent budget is asked about before an answer (D-33)',
+    without: [
+      change(
+        'src/core/turn/model-call.ts',
+        'if (isSpent(draft.state)) return askForBudget(',
+        'if (isSpent(draft.state) && draft.minted < 0) return askForBudget(',
+      ),
+    ],
+  },
+  {
+    name: 'a spent budget is asked about before a summary (D-33)',
+    without: [
+      change('src/core/turn/calls.ts', 'if (isSpent(draft.state)) return askForBudget(draft);', ''),
+      change('src/core/turn/compaction.ts', 'mayTry(state) && !isSpent(state);', 'mayTry(state);'),
+      change('src/core/turn/compaction.ts', `import { isSpent } from './budget.ts';\n`, ''),
+    ],
+  },
+  {
+    name: 'a model call is counted once, in SQL (D-5)',
+    without: [change(disk, 'if (modelCalls.has(call.id)) continue;', '')],
+  },
+  {
+    name: 'a model call counts whatever becomes of what it was for (D-5)',
+    without: [
+      change(
+        'src/core/step.ts',
+        ': orphanEnded(counted, input.stamp, input.event)',
+        ': orphanEnded(draft, input.stamp, input.event)',
+      ),
+    ],
+  },
+  {
+    name: 'who is not the owner any more still counts what its calls cost (D-5)',
+    without: [
+      change(
+        'src/app/actor/actor.ts',
+        `if (input.type === 'world') late.keep(input.calls ?? []);`,
+        `if (input.type === 'world') late.keep([]);`,
+      ),
+    ],
+  },
+  {
+    name: 'what was spent and not stored is counted when an owner is deposed (D-5)',
+    without: [
+      change(
+        'src/app/actor/actor.ts',
+        'late.keep([...uncounted.values()].flat());',
+        'late.keep([...uncounted.values()].flat().slice(0, 0));',
+      ),
     ],
   },
 ];

@@ -162,7 +162,7 @@ export function createJournalLaws(violate: Violate): JournalLaws {
       check(book, fold, entry);
       const earlier = fold;
       fold = applyEntry(fold, entry);
-      context.landed(book.id, earlier, entry, fold);
+      context.landed(book.id, earlier, entry, fold, copied);
       unfinished(fold, entry);
     }
     books.set(book.id, { ...book, entries: [...book.entries, ...batch.entries], fold });

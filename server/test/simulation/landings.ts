@@ -2,6 +2,7 @@
  * Owns: taking what landed in the database of simulated worlds to a real one, batch by batch, through the statements
  * that write it there. Ids are the same in every world, so each world gets some of its own.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import type { Batch } from '../../src/ports/journal.ts';
 import type { Query } from '../support/audits.ts';
@@ -13,7 +14,35 @@ export function landingsOf(world: number, all: readonly Landing[]): readonly Lan
     all.findLastIndex((landing) => landing.type === 'removed' && landing.workstreamId === id);
   return all
     .filter((landing, i) => landing.type !== 'removed' && i > removedAt(workstreamOf(landing)))
+    .flatMap((landing) => (landing.type === 'published' ? [landing, ...answersOf(landing, all)] : [landing]))
     .map((landing) => inWorld(world, landing));
+}
+
+/** Who took what out of the queue of a restored copy: those answers outlive what it was made of. */
+function answersOf({ batch }: Extract<Landing, { readonly batch: Batch }>, all: readonly Landing[]) {
+  const queues = batch.entries.flatMap((entry) => (entry.kind === 'QUEUE' ? [entry.queue] : []));
+  const before = all.slice(
+    0,
+    all.findIndex((landing) => 'batch' in landing && landing.batch === batch),
+  );
+  const receipts = before
+    .flatMap((other) =>
+      'batch' in other && other.batch.workstreamId === batch.workstreamId ? other.batch.receipts : [],
+    )
+    .filter(({ outcome }) => queues.some((queue) => isDeepStrictEqual(queue, outcome['queue'])));
+  const byKey = new Map(receipts.map((receipt) => [`${receipt.scope} ${receipt.key}`, receipt]));
+  if (byKey.size === 0) return [];
+  const answers: Landing = {
+    type: 'committed',
+    batch: {
+      ...batch,
+      entries: [],
+      expectedHead: batch.entries.length,
+      receipts: [...byKey.values()],
+      calls: [],
+    },
+  };
+  return [answers];
 }
 
 const workstreamOf = (landing: Landing): string =>

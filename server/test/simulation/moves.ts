@@ -10,7 +10,6 @@ import { ada, bob } from './node.ts';
 import type { Node } from './node.ts';
 import type { Input } from './people.ts';
 import type { ModelCall } from './provider.ts';
-import type { TrapPlace } from './trap.ts';
 import type { World } from './world.ts';
 
 interface Kind {
@@ -334,6 +333,15 @@ export const kinds = {
       if (call) summarise(call, n);
     },
   },
+  trapSummary: {
+    weight: 1.2,
+    family: 'context',
+    play: (world, n) =>
+      world.trap.set(
+        (['summary', 'summary', 'read', 'count'] as const)[n % 4]!,
+        (n >> 4) % 2 === 0 ? 'before' : 'after',
+      ),
+  },
   count: {
     weight: 1.2,
     family: 'counting',
@@ -472,12 +480,7 @@ export const kinds = {
     family: 'crashes',
     play: (world, n) =>
       world.trap.set(
-        (
-          [
-            ...['commit', 'commit', 'claim', 'model', 'tool', 'tool'],
-            ...['prepare', 'summary', 'summary', 'read', 'count'],
-          ] as readonly TrapPlace[]
-        )[n % 11]!,
+        (['commit', 'commit', 'claim', 'model', 'tool', 'tool', 'prepare'] as const)[n % 7]!,
         (n >> 4) % 2 === 0 ? 'before' : 'after',
       ),
   },
@@ -598,7 +601,14 @@ export const kinds = {
       const call = openCall(world);
       if (!call || call.signal.aborted) return;
       world.bugs += 1;
-      call.end({ type: 'answered', text: '', reasoning: '', usage: null, alias: call.alias } as never);
+      call.end({
+        type: 'answered',
+        text: '',
+        reasoning: '',
+        usage: null,
+        alias: call.alias,
+        model: call.alias,
+      } as never);
     },
   },
   replace: {

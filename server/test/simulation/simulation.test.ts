@@ -10,12 +10,23 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { guards } from './guards.ts';
 import { laws } from './laws.ts';
-import { movesOf } from './moves.ts';
-import { dyingEverywhere, live, tell } from './run.ts';
+import { movesOf, type Move, type MoveName } from './moves.ts';
+import { dyingEverywhere, live, takenOverEverywhere, tell } from './run.ts';
 import { changed } from './without.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
+
+const flow: readonly [MoveName, number] = ['flow', 13];
+
+/** Results that do not fit beside what came before: that is summarised, in three parts, and they follow. */
+const summaryInABatch: readonly Move[] = (
+  [
+    ...[['send', 0], flow, ['fill', 6_400], flow, ['fill', 12_482], flow, flow],
+    ...[['summarise', 0], flow, ['summarise', 0], flow, ['summarise', 0], flow, flow],
+    ...[['summarise', 0], flow, ['answer', 0], flow],
+  ] as readonly (readonly [MoveName, number])[]
+).map(([name, n]) => ({ do: name, n }));
 
 describe('In a simulated world', { timeout: 120_000 }, () => {
   it('no law fails in any life of a hundred seeds', async () => {
@@ -34,6 +45,33 @@ describe('In a simulated world', { timeout: 120_000 }, () => {
       expect(crashes).toBeGreaterThan(100);
     },
   );
+
+  describe('a summary between the calls of a batch and their results', () => {
+    it('is what this life is about', async () => {
+      const lines = (await tell(summaryInABatch)).join('\n');
+      expect(lines).toMatch(
+        /TOOL_SETTLED TURN\).*(summary call .*){3}\(CHECKPOINT TURN TOOL TOOL TOOL SYSTEM\).*▸ answer.*all goes well/s,
+      );
+    });
+
+    it('loses nothing wherever its process dies', async () => {
+      let crashes = 0;
+      for await (const { violation, dieAt, ...life } of dyingEverywhere(summaryInABatch)) {
+        expect({ dieAt, violation }).toEqual({ dieAt, violation: null });
+        crashes += life.crashes;
+      }
+      expect(crashes).toBeGreaterThan(50);
+    });
+
+    it('loses nothing wherever another process takes over from one that stands still', async () => {
+      let lives = 0;
+      for await (const { violation, standAt } of takenOverEverywhere(summaryInABatch)) {
+        expect({ standAt, violation }).toEqual({ standAt, violation: null });
+        lives += 1;
+      }
+      expect(lives).toBeGreaterThan(50);
+    });
+  });
 
   it('the same seed gives the same life, word for word', async () => {
     const once = await tell(movesOf(5));
@@ -63,6 +101,9 @@ const wanted: readonly string[] = [
   ],
   ...['before prepare', 'killed', 'lost its session', 'arrives late', 'a2: ownership.claim'],
   ...['REWIND TURN)', 'REWIND TURN USER', '(REWIND)', '(CONFIGURATION)', 'send STEER', 'force'],
+  ...['before summary', 'after summary', 'before read', 'after read', 'usage.record'],
+  ...['CHECKPOINT TURN TOOL', '(CHECKPOINT TURN)', 'TOOL SYSTEM', '()'],
+  ...[' compact', 'tokenBudget', 'instructions', '"alias":', 'NOTHING_TO_COMPACT'],
   ...['TOOL QUEUE USER', 'editQueued', 'withdrawQueued'],
   ...['RECOVERY', 'CANCELLATION', 'APPROVAL', 'TOOL_STARTED', 'TOOL_SETTLED', 'QUEUE'].map(
     (kind) => `${kind}`,

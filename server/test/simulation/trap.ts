@@ -16,8 +16,12 @@ export interface Trap {
   springs(process: Process, place: TrapPlace, side: TrapSide): boolean;
 }
 
-/** `dieAt`: the visit at which the process dies, whatever place it is. */
-export function createTrap(crash: (process: Process, why: string) => void, dieAt: number | null): Trap {
+/** `dieAt`, `standAt`: the visit at which the process dies, or stands still, whatever place it is. */
+export function createTrap(
+  crash: (process: Process, why: string) => void,
+  dieAt: number | null,
+  standAt: number | null = null,
+): Trap {
   let visits = 0;
   let armed: { readonly place: TrapPlace; readonly side: TrapSide } | null = null;
   return {
@@ -29,6 +33,8 @@ export function createTrap(crash: (process: Process, why: string) => void, dieAt
     springs(process, place, side) {
       if (!process.alive) return false;
       visits += 1;
+      // What it was about to do it still does; what came of that it learns when it wakes.
+      if (visits === standAt) process.suspended = true;
       const isArmed = armed?.place === place && armed.side === side;
       if (!isArmed && visits !== dieAt) return false;
       if (isArmed) armed = null;

@@ -62,6 +62,8 @@ export interface WorldOptions {
   readonly ignored?: readonly LawId[];
   /** A process dies at this visit to the edge of a commit, a claim or an effect. */
   readonly dieAt?: number;
+  /** A process stands still from this visit on, until another has taken its place. */
+  readonly standAt?: number;
   /** Gets what lands in the database, in that order. */
   readonly landed?: (landing: Landing) => void;
   /** Gets the world once all has come to rest, if no law failed. */
@@ -96,6 +98,7 @@ export async function createWorld({
   trace = () => undefined,
   ignored = [],
   dieAt,
+  standAt,
   landed = () => undefined,
 }: WorldOptions = {}): Promise<World> {
   let violation: Violation | null = null;
@@ -117,7 +120,7 @@ export async function createWorld({
   };
   const scheduler = createScheduler(trace);
   const laws = watched(createJournalLaws(violate), landed);
-  const trap = createTrap((process, why) => crash(process, why), dieAt ?? null);
+  const trap = createTrap((process, why) => crash(process, why), dieAt ?? null, standAt ?? null);
   const disk = createDisk({
     scheduler,
     laws,

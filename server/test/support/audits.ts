@@ -115,15 +115,15 @@ const checkpoints = `
     lag((payload ->> 'watermark')::bigint) over (partition by workstream_id order by revision) as before
   from entry where kind = 'CHECKPOINT'`;
 
-/** What was said about how much may be spent: a budget that changes, and a grant (D-33). */
+/** What was said about how much may be spent: a budget that changes, and a grant, which never makes it less (D-33). */
 const limits = `
-  select workstream_id, revision, budget::bigint as at
+  select workstream_id, revision, budget::bigint as at, true as is_set
   from (
     select workstream_id, revision, payload #>> '{configuration,tokenBudget}' as budget,
       lag(payload #>> '{configuration,tokenBudget}') over (partition by workstream_id order by revision) as before
     from entry where kind = 'CONFIGURATION') c where budget is distinct from before
   union all
-  select workstream_id, revision, (cycle #>> '{budget,spent}')::bigint + (cycle #>> '{budget,grant}')::bigint
+  select workstream_id, revision, (cycle #>> '{budget,spent}')::bigint + (cycle #>> '{budget,grant}')::bigint, false
   from (${cycles}) c where jsonb_path_exists(cycle, '$ ? (exists(@.budget)).items[*] ? (@.decision.verdict == "APPROVED")')`;
 
 const sums = `count(*) as calls, count(*) filter (where estimated) as estimated_calls, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
@@ -536,7 +536,9 @@ export const audits: readonly Audit[] = [
           or (e.kind in ('USER', 'ASSISTANT', 'TOOL', 'SYSTEM', 'CANCELLATION') and e.revision > coalesce(k.watermark, 0)
             and not exists (select from jsonb_to_recordset(w.projection -> 'superseded') as span ("after" bigint, "through" bigint)
               where e.revision > span."after" and e.revision <= span."through")))) told
-      left join lateral (select l.at from (${limits}) l where l.workstream_id = w.id order by l.revision desc limit 1) budget on true
+      left join lateral (select l.revision, l.at from (${limits}) l where l.workstream_id = w.id and l.is_set order by l.revision desc limit 1) b on true
+      cross join lateral (select case when b.at is not null then greatest(b.at, (select max(l.at) from (${limits}) l
+        where l.workstream_id = w.id and not l.is_set and l.revision > b.revision)) end as at) budget
       where w.lifecycle <> 'CREATING' and (
         w.projection -> 'checkpoint' is distinct from coalesce(k.mark, 'null')
         or (w.projection #>> '{context,told}')::bigint is distinct from told.tokens
@@ -572,7 +574,7 @@ export const audits: readonly Audit[] = [
       from receipt r cross join lateral (select r.outcome as o) outcome
       where o ->> 'type' = 'Accepted' and exists (select from workstream w where w.id = r.workstream_id) and (
         (o ? 'revision' and not exists (select from entry e where e.workstream_id = r.workstream_id and e.revision = (o ->> 'revision')::bigint
-          and e.kind in ('USER', 'QUEUE', 'TURN', 'REWIND')))
+          and (e.kind in ('USER', 'QUEUE', 'TURN', 'REWIND') or (e.kind = 'APPROVAL' and e.payload #>> '{cycle,kind}' = 'BUDGET'))))
         or (o ? 'messageId' and not exists (select from entry e where e.workstream_id = r.workstream_id and e.revision <= (o ->> 'revision')::bigint
           and ((e.kind = 'USER' and e.id = o ->> 'messageId') or (e.kind = 'QUEUE' and jsonb_path_exists(e.payload, '$.queue.items[*] ? (@.id == $id)', jsonb_build_object('id', o -> 'messageId'))))))
         or (o ->> 'turnId' is not null and not exists (select from turn t where t.workstream_id = r.workstream_id and t.id = o ->> 'turnId'))

@@ -52,6 +52,8 @@ export type Piece =
   | { readonly chunk: unknown }
   /** Bytes as they are. */
   | { readonly raw: string | Uint8Array }
+  /** Text, again and again, as fast as it is taken, until the client goes away. */
+  | { readonly forever: string }
   /** Destroys the connection here. */
   | { readonly drop: true };
 
@@ -203,7 +205,16 @@ export async function startScriptedProvider(
       else if ('chunk' in piece) await write(response, event(piece.chunk));
       else if ('raw' in piece) await write(response, piece.raw);
       else if ('drop' in piece) return void response.destroy();
-      else if ('gate' in piece) {
+      else if ('forever' in piece) {
+        let left = false;
+        void gone.then(() => (left = true));
+        while (!left) {
+          await Promise.race([write(response, delta({ content: piece.forever })), gone]);
+          // What is written at once would leave nobody else a turn.
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return;
+      } else if ('gate' in piece) {
         facts.tell(`gate ${piece.gate}`);
         await Promise.race([facts.wait(`release ${piece.gate}`), gone]);
       } else {

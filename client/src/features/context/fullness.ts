@@ -49,7 +49,7 @@ export function fullnessOf(context: ContextMark, windowSetUp: number | null): Fu
       window,
       state: 'CALM',
       estimated,
-      amount: `${about}${tokensInShort(used)}`,
+      amount: `${about}${tokensInShort(used)} of ?`,
       share: '',
       warning: 'window not known',
       long: `${about}${tokensInFull(used)} tokens; how many the model can read is not known`,

@@ -1,6 +1,7 @@
 /** Owns: how summaries of older history are said to a person (D-40). Pure. */
 import type { CompactionTrigger } from 'schema/projection';
 import { tokensInFull } from '../models/model-words.ts';
+import { cannotGoBack, type Standing } from '../transcript/back.ts';
 
 /** Why there is one, to follow "Older history was summarised". */
 export const triggerWords: Readonly<Record<CompactionTrigger, string>> = {
@@ -20,3 +21,7 @@ export const roomAloud = ({ before, after }: { readonly before: number; readonly
 
 /** While nothing is said of how far it is. */
 export const summarising = 'Summarising older history …';
+
+/** Why nothing can be summarised now, in words; null when it can be asked for. */
+export const cannotSummarise = (standing: Standing & { readonly summarising: boolean }): string | null =>
+  standing.summarising ? 'It is being summarised. Stop ends that.' : cannotGoBack(standing);

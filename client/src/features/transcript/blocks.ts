@@ -21,8 +21,7 @@ import type {
   TurnOutcome,
   Usage,
 } from 'schema/projection';
-import { modeWords } from '../../lib/words.ts';
-import { tokensInFull, tuningWords } from '../models/model-words.ts';
+import { changeWords } from './change-words.ts';
 
 interface Placed {
   /** Of the entry, or of the call: the same as long as it is shown. */
@@ -358,7 +357,7 @@ export function blocksOf(
         break;
       case 'CONFIGURATION': {
         // What it was before may be on an older page: then nothing is known to have changed.
-        const changed = configuration ? changeOf(configuration, entry.configuration) : '';
+        const changed = configuration ? changeWords(configuration, entry.configuration) : '';
         const { approvalMode, approvalModeBy } = entry.configuration;
         if (changed !== '') {
           const by = configuration?.approvalMode === approvalMode ? null : approvalModeBy;
@@ -416,39 +415,6 @@ export const answering = ({ message }: Overlay, revision: number): AssistantBloc
     reasoning: message.reasoning,
     streaming: true,
   };
-
-/** What is other than it was, the mode last; empty when that is nothing to tell. */
-function changeOf(before: Configuration, now: Configuration): string {
-  const said = [
-    ...(before.title === now.title
-      ? []
-      : [`${now.titleSource === 'GENERATED' ? 'Named' : 'Renamed to'} “${now.title}”`]),
-    ...modelChange(before, now),
-    ...boundsChange(before, now),
-    ...(before.approvalMode === now.approvalMode ? [] : [`Now “${modeWords[now.approvalMode].name}”`]),
-  ];
-  return said.join(' · ');
-}
-
-function modelChange(before: Configuration, now: Configuration): readonly string[] {
-  const tuned = tuningWords(now);
-  if (before.model !== now.model) return [`Now with the model ${now.model}${tuned && ` (${tuned})`}`];
-  if (before.temperature === now.temperature && before.effort === now.effort) return [];
-  return [`Now with ${tuned || 'the model as it is set up'}`];
-}
-
-function boundsChange(before: Configuration, now: Configuration): readonly string[] {
-  const said: string[] = [];
-  if (before.instructions !== now.instructions)
-    said.push(`Instructions ${now.instructions === undefined ? 'removed' : 'set'}`);
-  if (before.tokenBudget !== now.tokenBudget)
-    said.push(
-      now.tokenBudget === undefined
-        ? 'Now without a budget'
-        : `Now with a budget of ${tokensInFull(now.tokenBudget)} tokens`,
-    );
-  return said;
-}
 
 /** The block in which an entry is told. */
 export const blockIdOf = (entry: Entry): string => ('callId' in entry ? entry.callId : entry.id);

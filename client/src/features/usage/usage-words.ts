@@ -1,6 +1,10 @@
 /** Owns: how sums of model calls are said to a person. Pure. */
-import type { UsageTotal } from './usage.svelte.ts';
+import type { ResultOf, usageQuery } from 'schema/client-kit';
 import { costWords, tokensInFull } from '../models/model-words.ts';
+
+/** What calls of one day, model or workstream cost; of all, when they are not told apart. */
+export type UsageGroup = ResultOf<typeof usageQuery>['usage'][number];
+export type UsageTotal = UsageGroup['total'];
 
 /** Read and written: what a budget counts. */
 export const spentIn = ({

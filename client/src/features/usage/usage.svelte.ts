@@ -7,10 +7,7 @@
  */
 import { usageQuery, type Answer, type ResultOf } from 'schema/client-kit';
 import type { Api } from '../../lib/api.svelte.ts';
-import { firstDay } from './usage-words.ts';
-
-export type UsageGroup = ResultOf<typeof usageQuery>['usage'][number];
-export type UsageTotal = UsageGroup['total'];
+import { firstDay, type UsageGroup, type UsageTotal } from './usage-words.ts';
 
 export interface Told {
   readonly total: UsageTotal;

@@ -1,8 +1,16 @@
 import type { Answer, Failure } from 'schema/client-kit';
 import { expect, it } from 'vitest';
 import type { Api } from '../../lib/api.svelte.ts';
-import { dayWords, firstDay, inexactWords, limitWords, spendingWords } from './usage-words.ts';
-import { Spent, type UsageGroup, type UsageTotal } from './usage.svelte.ts';
+import {
+  dayWords,
+  firstDay,
+  inexactWords,
+  limitWords,
+  spendingWords,
+  type UsageGroup,
+  type UsageTotal,
+} from './usage-words.ts';
+import { Spent } from './usage.svelte.ts';
 
 const total = (inputTokens: number, part: Partial<UsageTotal> = {}): UsageTotal => ({
   calls: 2,

@@ -170,6 +170,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     clock,
     log: deps.log,
     conversation: readConversation,
+    turnId: () => liveTurn(state.projection)?.id ?? null,
     post: (stamp: Stamp, event: World, calls: readonly ModelCall[] = []) =>
       post({ type: 'world', stamp, event, calls }),
   });

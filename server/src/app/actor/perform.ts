@@ -49,8 +49,8 @@ export interface PerformerDeps {
   readonly prompt: Prompt;
   /** What was left in the database at the load, and posts it; rejects when that is away. */
   conversation(): Promise<readonly Entry[]>;
-  /** The live turn, for which a call is counted; absent or null: none. */
-  readonly turnId?: () => string | null;
+  /** The live turn, for which a call is counted; null: there is none. */
+  turnId(): string | null;
   /** `calls`: model calls that ended with it, or before it. */
   post(stamp: Stamp, event: World, calls?: readonly ModelCall[]): void;
 }
@@ -112,7 +112,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
 
   function callModel(deed: Extract<Deed, { type: 'callModel' }>): void {
     const { stamp, messageId } = deed;
-    const turnId = deps.turnId?.() ?? null;
+    const turnId = deps.turnId();
     const failed = (outcome: ModelOutcome): void => post(stamp, { type: 'modelEnded', messageId, outcome });
     begin(
       messageId,
@@ -218,7 +218,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
     const bill = createBill();
     // Begun again after a crash it has the same id, and another claim.
     const work = `${compactionId}:${stamp.epoch}.${stamp.generation}`;
-    const count = countOf(work, 'SUMMARY', deps.turnId?.() ?? null);
+    const count = countOf(work, 'SUMMARY', deps.turnId());
     const ended = (outcome: SummaryOutcome): void =>
       post(stamp, { type: 'summaryEnded', compactionId, outcome }, bill.take());
     begin(

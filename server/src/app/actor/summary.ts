@@ -130,7 +130,10 @@ function bailOf(outcome: ModelOutcome): Bail | null {
       );
     case 'answered':
       if (outcome.finish === 'CONTENT_FILTER')
-        return failed('ERROR', `"${outcome.alias}" declined to summarise: ${quote(outcome.text)}`);
+        return failed(
+          'ERROR',
+          `"${outcome.alias}" declined to summarise (${quote(outcome.text)}); choose another model, or start a new workstream.`,
+        );
       return outcome.text.trim() === ''
         ? failed('EMPTY_SUMMARY', `"${outcome.alias}" wrote no summary; try again, or choose another model.`)
         : null;

@@ -6,22 +6,24 @@
  * Invariant: a count that cannot be is not believed (G8, G9); one that is holds for the conversation it was made of,
  * not for one that was cut below it, summarised, or told to another model.
  */
-import type { Context, ContextMark, Counted, Entry, EntryOf, Usage } from 'schema/projection';
+import {
+  nearlyFull,
+  usedOf,
+  type Context,
+  type ContextMark,
+  type Counted,
+  type Entry,
+  type EntryOf,
+  type Usage,
+} from 'schema/projection';
 import { weightOfAll } from './tokens.ts';
 
+export { usedOf } from 'schema/projection';
+
 /** Of the window: above it the model is advised to wind down, and summarised at the end of its turn (D-39). */
-const soft = 0.8;
+const soft = nearlyFull;
 /** Above it the model is not asked before room was made (D-39: soft + 0.10, at most 0.95). */
 const hard = Math.min(0.95, soft + 0.1);
-
-/** Tokens the model is told now. */
-export function usedOf({ told, counted, overhead }: ContextMark): number {
-  if (!counted) return overhead + told;
-  return Math.max(0, Math.round(counted.tokens + (told - counted.told) * counted.scale));
-}
-
-/** True while a part of that is estimated. */
-export const isEstimated = ({ told, counted }: ContextMark): boolean => counted?.told !== told;
 
 /** True when so many more tokens, estimated, bring it above the soft threshold. False where the window is not known. */
 export const isOverSoft = (context: ContextMark, more = 0): boolean => isOver(context, soft, more);

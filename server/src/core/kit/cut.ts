@@ -8,7 +8,10 @@ export const cut = (text: string, units: number): string =>
 export const cutHead = (text: string, units: number): string =>
   text.length <= units ? text : text.slice(text.length - units).replace(/^[\uDC00-\uDFFF]/, '');
 
-/** Beginning and end of a text of which at most about `units` UTF-16 units are wanted, and how much is left out between. */
+/**
+ * Beginning and end of a text of which at most about `units` UTF-16 units are wanted, and how much is left out between;
+ * never longer than the text.
+ */
 export function cutMiddle(
   text: string,
   units: number,
@@ -18,5 +21,7 @@ export function cutMiddle(
   const half = Math.floor(units / 2);
   const head = cut(text, half);
   const tail = cutHead(text, half);
-  return `${head}\n${mark(text.length - head.length - tail.length)}\n${tail}`;
+  const shorter = `${head}\n${mark(text.length - head.length - tail.length)}\n${tail}`;
+  // To say that a little is left out may take more than that.
+  return shorter.length < text.length ? shorter : text;
 }

@@ -13,7 +13,14 @@ import {
   type Finish,
   type ToolEffect,
 } from 'schema/projection';
-import type { Command, CommandKey, Input, Stamp, World as Event } from '../../../src/core/inputs.ts';
+import type {
+  Command,
+  CommandKey,
+  Input,
+  Stamp,
+  SummaryOutcome,
+  World as Event,
+} from '../../../src/core/inputs.ts';
 import { usedOf } from '../../../src/core/context/meter.ts';
 import type { FaultKind, ModelFault } from '../../../src/core/models/fault.ts';
 import {
@@ -483,20 +490,8 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
     case 'compact':
       if (move.reads && w.state.conversationFrom > 0) w.read();
       return w.compact(by);
-    case 'summary': {
-      const asked = w.summaries[0];
-      if (!asked) return null;
-      switch (move.outcome) {
-        case 'SHORT':
-          return w.summarised('In short.');
-        case 'LONG':
-          return w.summarised('word '.repeat(3_000));
-        case 'FAILED':
-          return w.summarised({ type: 'failed', reason: 'EMPTY_SUMMARY', message: 'It had nothing to say.' });
-        case 'ABORTED':
-          return w.summarised({ type: 'aborted' });
-      }
-    }
+    case 'summary':
+      return w.summaries.length > 0 ? w.summarised(summaries[move.outcome]) : null;
     case 'readForSummary':
       return w.readings.length > 0 ? w.readForSummary(move.answered) : null;
     case 'windDown': {
@@ -624,6 +619,15 @@ function make(w: World, move: Move, told: readonly Input[], said: readonly Said[
     }
   }
 }
+
+const summaries: Readonly<
+  Record<Extract<Move, { readonly do: 'summary' }>['outcome'], string | SummaryOutcome>
+> = {
+  SHORT: 'In short.',
+  LONG: 'word '.repeat(3_000),
+  FAILED: { type: 'failed', reason: 'EMPTY_SUMMARY', message: 'It had nothing to say.' },
+  ABORTED: { type: 'aborted' },
+};
 
 const pieces: ReadonlySet<Event['type']> = new Set([
   'modelDelta',
