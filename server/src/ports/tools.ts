@@ -13,6 +13,7 @@ export interface ToolCall {
   readonly name: string;
   /** JSON text as the model wrote it. */
   readonly arguments: string;
+  readonly workstreamId: string;
   /** Absolute path of the workstream's folder; nothing outside it, and nothing of the server's own data in it, may be read or written. */
   readonly workspace: string;
 }

@@ -18,14 +18,17 @@ import { createReadFile } from './read-file.ts';
 import { createShell } from './shell.ts';
 import { failed, isRefusal, refuse, type Refusal, type Tool } from './tool.ts';
 import { visibleLine } from './visible.ts';
+import { createWatch, type WatchToolDeps } from './watch.ts';
 import { createWriteFile } from './write-file.ts';
 
 export interface ToolsDeps {
   readonly processes: Processes;
+  /** Left out: there is no tool to make watches with. */
+  readonly watches?: WatchToolDeps;
   readonly limits?: Partial<ToolLimits>;
 }
 
-export function createTools({ processes, limits }: ToolsDeps): Tools {
+export function createTools({ processes, watches, limits }: ToolsDeps): Tools {
   const bounds = { ...defaultLimits, ...limits };
   const tools = [
     register(createReadFile(bounds), bounds),
@@ -33,6 +36,7 @@ export function createTools({ processes, limits }: ToolsDeps): Tools {
     register(createWriteFile(bounds), bounds),
     register(createEditFile(bounds), bounds),
     register(createShell({ processes }, bounds), bounds),
+    ...(watches === undefined ? [] : [register(createWatch(watches), bounds)]),
   ];
   const toolByName = new Map(tools.map((tool) => [tool.definition.name, tool]));
   const unknown = ({ name }: ToolCall): string =>
@@ -59,7 +63,7 @@ function register<Arguments>(tool: Tool<Arguments>, limits: ToolLimits): Registe
       try {
         const args = argumentsOf(tool, call, limits);
         if (isRefusal(args)) return { type: 'invalid', message: args.refused };
-        const previewed = await tool.preview(args.value, call.workspace);
+        const previewed = await tool.preview(args.value, call.workspace, call.workstreamId);
         if (isRefusal(previewed)) return { type: 'invalid', message: previewed.refused };
         return {
           type: 'ready',

@@ -13,11 +13,13 @@ export interface Tool<Arguments> {
   readonly access: Access;
   readonly schema: z.ZodType<Arguments>;
   /** Looks, changes nothing. A sentence instead of a preview when the call cannot work. */
-  preview(args: Arguments, workspace: string): Promise<Previewed | Refusal>;
+  preview(args: Arguments, workspace: string, workstreamId: string): Promise<Previewed | Refusal>;
   run(args: Arguments, context: RunContext): Promise<ToolResult>;
 }
 
 export interface Previewed {
+  /** Of this call, where it is less than its tool may do. */
+  readonly access?: Access;
   readonly preview: Preview;
   readonly basis: string | null;
 }
@@ -29,6 +31,7 @@ export interface Refusal {
 
 export interface RunContext {
   readonly callId: string;
+  readonly workstreamId: string;
   readonly workspace: string;
   readonly basis: string | null;
   readonly signal: AbortSignal;

@@ -277,7 +277,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const output = createFrame(clock, ['text'], ({ text }) =>
           post(stamp, { type: 'toolOutput', callId, text }),
         );
-        const result = await tools.run({ ...call, workspace, basis }, signal, (text) =>
+        const result = await tools.run({ ...call, workstreamId, workspace, basis }, signal, (text) =>
           output.add('text', text),
         );
         output.flush();
@@ -300,7 +300,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const prepared = await Promise.all(
           calls.map(async (call) => ({
             callId: call.callId,
-            prepared: await tools.prepare({ ...call, workspace }),
+            prepared: await tools.prepare({ ...call, workstreamId, workspace }),
           })),
         );
         post(stamp, { type: 'callsPrepared', calls: prepared });

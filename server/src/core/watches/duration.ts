@@ -16,8 +16,12 @@ const plain = /^\d{1,12}(?:\.\d{1,9})?(?:e\d{1,2})?$/i;
 const iso = /^P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$/i;
 const spellings = 'Write it as 30s, 5m, 2h30m, 90 (seconds) or PT5M.';
 
+/** No duration is longer; of a long text the patterns would take as long as its square. */
+const maxLength = 100;
+
 export function parseDuration(given: string): Duration {
   const text = given.trim();
+  if (text.length > maxLength) return refused(`A duration has at most ${maxLength} characters. ${spellings}`);
   if (text === '') return refused(`The duration is empty. ${spellings}`);
   const seconds = secondsIn(text);
   if (seconds === null) return refused(`${JSON.stringify(text.slice(0, 40))} is no duration. ${spellings}`);

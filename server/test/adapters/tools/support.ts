@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createProcesses } from '../../../src/adapters/process/index.ts';
-import { createTools } from '../../../src/adapters/tools/index.ts';
+import { createTools, type ToolsDeps } from '../../../src/adapters/tools/index.ts';
 import type { ToolLimits } from '../../../src/adapters/tools/limits.ts';
 import type { PreparedCall, Tools } from '../../../src/ports/tools.ts';
 import type { ToolResult } from 'schema/projection';
@@ -33,7 +33,10 @@ export interface Bench {
 type Limits = Partial<ToolLimits>;
 
 /** `limits` may be made of the real path of the workspace. */
-export function createBench(limits: Limits | ((workspace: string) => Limits) = {}): Bench {
+export function createBench(
+  limits: Limits | ((workspace: string) => Limits) = {},
+  watches?: ToolsDeps['watches'],
+): Bench {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'weir-tools-')));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const workspace = join(base, 'work');
@@ -45,6 +48,7 @@ export function createBench(limits: Limits | ((workspace: string) => Limits) = {
 
   const tools = createTools({
     processes: createProcesses({ sessionId: 'test' }),
+    ...(watches === undefined ? {} : { watches }),
     limits: typeof limits === 'function' ? limits(workspace) : limits,
   });
   return benchIn(tools, workspace, outside);
@@ -57,6 +61,7 @@ function benchIn(tools: Tools, workspace: string, outside: string): Bench {
     callId: `call-${process.pid}-${++calls}`,
     name,
     arguments: typeof args === 'string' ? args : JSON.stringify(args),
+    workstreamId: 'workstream-1',
     workspace,
   });
   const bench: Bench = {
