@@ -54,10 +54,10 @@ const rooms = [
   {
     name: 'core-is-true-on-paper',
     room: CORE,
-    mayImport: [PROJECTION, pkg('tokenx')],
+    mayImport: [PROJECTION, pkg('tokenx', 'unbash')],
     comment:
       'Would it be true on paper? The core decides; it touches nothing. (eslint forbids clocks, chance, async.) What it ' +
-      'borrows is a pure function: how many tokens a text is likely to be.',
+      'borrows are pure functions: how many tokens a text is likely to be, and what a shell would make of a line.',
   },
   {
     name: 'ports-speak-core',

@@ -1,14 +1,15 @@
 /**
  * Owns: what running a command means to a model and to the person who is asked.
- * Does not own: the process group and its end (the `Processes` port).
+ * Does not own: the process group and its end (the `Processes` port), or what is never run (core).
  */
 import * as z from 'zod';
 import { cut } from '../../core/kit/cut.ts';
 import type { CommandResult, Processes } from '../../ports/processes.ts';
 import type { ToolResult } from 'schema/projection';
+import { refusedCommand } from './command.ts';
 import { rootOf } from './confine.ts';
 import type { ToolLimits } from './limits.ts';
-import { canceledBeforeStart, failed, isRefusal, refuse, type Tool } from './tool.ts';
+import { canceledBeforeStart, failed, isRefusal, type Tool } from './tool.ts';
 import { visible, visibleLine } from './visible.ts';
 
 const titleLength = 120;
@@ -36,9 +37,8 @@ export function createShell(
         .describe(`Seconds after which it is ended; ${limits.defaultTimeoutSeconds} if left out.`),
     }),
     async preview({ command }, workspace) {
-      if (command.includes('\0') || !command.isWellFormed()) {
-        return refuse('The command holds a NUL or a broken character, which no program can be given.');
-      }
+      const refused = refusedCommand(command);
+      if (refused !== null) return refused;
       // Asked again where it starts; here so that nobody is asked in vain.
       const root = await rootOf(workspace);
       if (isRefusal(root)) return root;
@@ -48,6 +48,9 @@ export function createShell(
       return { preview: { kind: 'COMMAND', title: short, body: visible(command) }, basis: null };
     },
     async run({ command, timeout_seconds = limits.defaultTimeoutSeconds }, context) {
+      // Whoever approved it, and by whatever way it came here (D-82).
+      const refused = refusedCommand(command);
+      if (refused !== null) return failed(refused.refused);
       const result = await processes.run(
         {
           script: command,

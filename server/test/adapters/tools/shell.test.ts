@@ -57,6 +57,34 @@ describe('the preview of a command', () => {
   });
 });
 
+describe('a command of the deny list (D-82)', () => {
+  const command = 'touch ran; dd if=/dev/zero of=/dev/sda';
+  const refusal =
+    '"dd if=/dev/zero of=/dev/sda" is never run, because it writes to a whole disk. Nothing of the command was run. ' +
+    'Do what is needed without this part, or ask a person to do it by hand.';
+
+  it('is refused before anybody is asked, with the part that is meant', async () => {
+    const { prepare } = createBench();
+    expect(await prepare('shell', { command })).toEqual({ type: 'invalid', message: refusal });
+    expect(await prepare('shell', { command: 'rm -rf / \u202E x' })).toMatchObject({
+      message: expect.stringContaining('"rm -rf / ⟨U+202E⟩ x"') as string,
+    });
+    expect(await prepare('shell', { command: 'echo "dd of=/dev/sda"; rm -rf /tmp/x' })).toMatchObject({
+      type: 'ready',
+    });
+  });
+
+  it('is not run either when it was approved in any way, and nothing of it is', async () => {
+    const { run, workspace } = createBench();
+    expect(await run('shell', { command }, null)).toEqual({
+      outcome: 'ERROR',
+      effect: 'NONE',
+      content: refusal,
+    });
+    expect(readdirSync(workspace)).toEqual([]);
+  });
+});
+
 describe('the result of a command', () => {
   it('is OK and COMMITTED for exit code 0, with live output on the way', async () => {
     const { run, workspace } = createBench();

@@ -1,0 +1,173 @@
+/**
+ * Owns: what a word of a command line stands for, as far as that can be read without running it. Does not own: what
+ * is started with it (`shell-reading.ts`), or what may not be (`denied.ts`).
+ *
+ * What is not known becomes UNKNOWN, a pattern becomes STAR or ANY: characters that no text has, so that a quoted
+ * star and a pattern stay two things.
+ */
+import { forEachChild, type ParsedScript, type SyntaxNode, type Word, type WordPart } from 'unbash';
+
+export const UNKNOWN = '\uFFFF';
+export const STAR = '\uFDD0';
+export const ANY = '\uFDD1';
+
+/** What a word may ask of the shell it is read in. */
+export interface Scope {
+  readonly valueOf: (name: string) => string | null;
+  readonly assign: (name: string, value: string) => void;
+  /** What a substituted script prints, or null. */
+  readonly printed: (script: ParsedScript) => string | null;
+  readonly positional: readonly string[];
+  /** Charges for work; false when there is none left. */
+  readonly spend: (amount: number) => boolean;
+}
+
+const maxAlternatives = 64;
+
+/** The arguments one word becomes: none, one, or several by splitting and by braces. */
+export function fieldsOf(word: Word, scope: Scope): readonly string[] {
+  if (word.parts === undefined) return scope.spend(word.value.length) ? [word.value] : [];
+  const list = listOf(word, scope);
+  if (list !== null) return list;
+  const done: string[] = [];
+  let open = [''];
+  let quoted = false;
+  const end = (): void => {
+    done.push(...open.filter((field) => field !== '' || quoted));
+  };
+  for (const part of word.parts) {
+    const text = textOfPart(part, scope);
+    if (!scope.spend((text.length + 1) * open.length)) return [];
+    if (part.type === 'BraceExpansion') {
+      const alternatives = alternativesOf(text);
+      open = open
+        .flatMap((field) => alternatives.map((alternative) => field + alternative))
+        .slice(0, maxAlternatives);
+    } else if (splits(part)) {
+      const [first = '', ...others] = patterned(text).split(/[ \t\n]+/);
+      open = open.map((field) => field + first);
+      for (const other of others) {
+        end();
+        open = [other];
+        quoted = false;
+      }
+    } else {
+      quoted ||= /Quoted|LocaleString/.test(part.type);
+      open = open.map((field) => field + text);
+    }
+  }
+  end();
+  return done;
+}
+
+/** A word where it is not split: in an assignment, after a redirection. */
+export const textOf = (word: Word, scope: Scope): string =>
+  word.parts === undefined ? word.value : plain(textOfParts(word.parts, scope));
+
+export function textOfParts(parts: readonly WordPart[], scope: Scope): string {
+  let text = '';
+  for (const part of parts) {
+    const piece = textOfPart(part, scope);
+    if (!scope.spend(piece.length + 1)) return UNKNOWN;
+    text += piece;
+  }
+  return text;
+}
+
+/** As a shell would be given it: patterns are stars again. */
+export const plain = (text: string): string => text.replaceAll(STAR, '*').replaceAll(ANY, '?');
+
+const patterned = (text: string): string => text.replaceAll('*', STAR).replaceAll('?', ANY);
+
+const splits = ({ type }: WordPart): boolean =>
+  type === 'SimpleExpansion' || type === 'ParameterExpansion' || type === 'CommandExpansion';
+
+function textOfPart(part: WordPart, scope: Scope): string {
+  switch (part.type) {
+    case 'Literal':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      return part.value;
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      return textOfParts(part.parts, scope);
+    case 'Glob':
+      return part.kind === 'star' ? STAR : ANY;
+    case 'ExtendedGlob':
+      return STAR;
+    case 'BraceExpansion':
+      return part.text;
+    case 'SimpleExpansion':
+      return scope.valueOf(part.text.slice(1)) ?? UNKNOWN;
+    case 'ParameterExpansion':
+      return parameterOf(part, scope);
+    case 'CommandExpansion':
+      return printedBy(part, scope)?.replace(/\n+$/, '') ?? UNKNOWN;
+    case 'ProcessSubstitution':
+    case 'ArithmeticExpansion':
+      substitutionsIn(part, scope);
+      return UNKNOWN;
+  }
+}
+
+type Parameter = Extract<WordPart, { type: 'ParameterExpansion' }>;
+
+function parameterOf(part: Parameter, scope: Scope): string {
+  const { operation } = part;
+  const known = scope.valueOf(part.parameter);
+  if (part.prefix === undefined && part.index === undefined) {
+    if (operation === undefined) return known ?? UNKNOWN;
+    if (operation.type === 'Default') {
+      const { operator } = operation;
+      const missing = known === null || (known === '' && operator.startsWith(':'));
+      if (operator.endsWith('?')) return known ?? UNKNOWN;
+      if (operator.endsWith('+')) return known === '' ? '' : textOf(operation.operand, scope);
+      if (!missing) return known;
+      const value = textOf(operation.operand, scope);
+      if (operator.endsWith('=')) scope.assign(part.parameter, value);
+      return value;
+    }
+  }
+  substitutionsIn(part, scope);
+  return UNKNOWN;
+}
+
+type Substitution = Extract<SyntaxNode, { script: ParsedScript | undefined }>;
+
+/** The parser reads a substitution anew when it is asked for: one in another costs its length every time. */
+function printedBy(node: Substitution, scope: Scope): string | null {
+  if (!scope.spend(node.end - node.pos)) return null;
+  return node.script === undefined ? null : scope.printed(node.script);
+}
+
+/** What is run while something is worked out whose outcome does not matter here. */
+export function substitutionsIn(node: SyntaxNode, scope: Scope, depth = 0): void {
+  if (depth > 256 || !scope.spend(1)) return;
+  if ('script' in node) {
+    printedBy(node, scope);
+    return;
+  }
+  forEachChild(node, (child) => {
+    substitutionsIn(child, scope, depth + 1);
+  });
+}
+
+const wholeList = /^"?\$(?:[@*]|\{([@*])\}|\{(\w+)\[[@*]\]\})"?$/;
+
+/** "$@" and "${names[@]}" are as many arguments as there are. */
+function listOf({ text }: Word, scope: Scope): readonly string[] | null {
+  const match = text.length > 100 ? null : wholeList.exec(text);
+  if (match === null) return null;
+  if (match[2] === undefined) return scope.spend(scope.positional.length) ? scope.positional : [];
+  const value = scope.valueOf(match[2]);
+  if (value === null) return [UNKNOWN];
+  return scope.spend(value.length) ? patterned(value).split(' ') : [];
+}
+
+/** `{a,b}` as two; nested ones and ranges are not read. */
+function alternativesOf(text: string): readonly string[] {
+  const inner = text.slice(1, -1);
+  return inner.includes(',') && !/[{}$`'"\\]/.test(inner)
+    ? patterned(inner).split(',', maxAlternatives)
+    : [UNKNOWN];
+}
