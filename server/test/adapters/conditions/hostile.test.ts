@@ -58,6 +58,9 @@ const endless: readonly (readonly [what: string, condition: string, output: stri
   ],
   ['a text that doubles', doubled(30, 'output', (v) => `${v} != ""`), lines],
   ['a text that doubles and is looked at', doubled(30, 'output', (v) => `len(${v}) > 1`), lines],
+  // As long as V8 would just make it: at once, and without a look at the limit.
+  ['a text of a quarter of a gigabyte', doubled(24, '"abcdefghijklmnop"', (v) => `${v}.matches("zz")`), ''],
+  ['bytes that double', doubled(24, 'bytes("abcdefghijklmnop")', (v) => `size(${v}) > 1`), ''],
   ['a list that doubles', doubled(30, '[1]', (v) => `len(${v}) > 1`), ''],
   ['a list that is joined', 'output.splitlines().map(x, output).join("") != ""', lines],
   ['a hundred copies of a megabyte', hungry, 'A'.repeat(1_000_000)],
