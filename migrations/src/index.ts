@@ -10,6 +10,7 @@ import { Migration20261130133000_search } from './Migration20261130133000_search
 import { Migration20261130140600_lifecycle } from './Migration20261130140600_lifecycle.ts';
 import { Migration20261130165943_elsewhere } from './Migration20261130165943_elsewhere.ts';
 import { Migration20261130195033_usage } from './Migration20261130195033_usage.ts';
+import { Migration20261130204535_watches } from './Migration20261130204535_watches.ts';
 
 export interface NamedMigration {
   readonly name: string;
@@ -26,4 +27,5 @@ export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130140600_lifecycle', class: Migration20261130140600_lifecycle },
   { name: 'Migration20261130165943_elsewhere', class: Migration20261130165943_elsewhere },
   { name: 'Migration20261130195033_usage', class: Migration20261130195033_usage },
+  { name: 'Migration20261130204535_watches', class: Migration20261130204535_watches },
 ];

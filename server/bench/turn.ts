@@ -248,6 +248,7 @@ async function setUp(storage: Storage, sessionId: string, url: string): Promise<
     usage: storage.usage,
     sessionId,
     random: Math.random,
+    fires: () => Promise.resolve([]),
   });
   const stored: Bench['stored'] = (fact) => new Promise((tell) => watchers.add({ fact, tell }));
   return { registry, stored, make: (turns) => make(storage, sessionId, turns) };

@@ -2,8 +2,8 @@
  * Owns: choosing the real thing for every port, and the order in which parts start and stop. Nothing else constructs
  * adapters.
  *
- * Start: is the port free → database → node's lock and session → registry → services → HTTP → live turns carry on.
- * Stop: refuse new work → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
+ * Start: is the port free → database → node's lock and session → registry → services → HTTP → live turns carry on, watches
+ * are polled. Stop: refuse new work → end polls → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
  * close the database. Live turns carry on at the next start.
  */
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from './adapters/clock/index.ts';
+import { celConditions } from './adapters/conditions/cel/index.ts';
 import {
   chooseModel,
   createModels,
@@ -35,8 +36,10 @@ import { createHeldTokens } from './app/rounds/held-tokens.ts';
 import { createLookout, noLookout } from './app/rounds/lookout.ts';
 import { createRecovery } from './app/rounds/recovery.ts';
 import { createSweeps } from './app/rounds/sweeps.ts';
+import { createWatchRound } from './app/rounds/watches.ts';
 import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
+import { createTeller } from './app/watches/tell.ts';
 import type { Config } from './config.ts';
 import { StorageUnavailableError } from './ports/storage-unavailable.ts';
 import { cannotListen, startHttp } from './transport/http.ts';
@@ -67,6 +70,10 @@ const version = '0.0.0';
 const clientDir = fileURLToPath(new URL('../../client/dist/', import.meta.url));
 /** How long accepted entries may take to be stored at stop, milliseconds. */
 const settleMs = 4_000;
+/** How long polls under way may take to end at stop, milliseconds. */
+const pollsEndMs = 2_000;
+/** Most of what watches have said that is read with a workstream; the rest is told by the round of watches. */
+const firesAtLoad = 100;
 
 const modelFileAt = (path: string) => ({
   path,
@@ -179,6 +186,22 @@ async function assemble(
     sessionId: session.id,
     random: Math.random,
     limits: { maxLoaded: config.maxLoaded, idleUnloadMs: config.idleUnloadMinutes * 60_000 },
+    async fires(workstreamId) {
+      const asked = { workstreamId, sessionId: session.id, host, limit: firesAtLoad };
+      return (await storage.watches.deliveries(asked)).map(({ fire }) => fire);
+    },
+  });
+  const conditions = celConditions();
+  const watchRound = createWatchRound({
+    store: storage.watches,
+    teller: createTeller({ store: storage.watches, registry, sessionId: session.id, host, log }),
+    processes,
+    conditions,
+    clock,
+    log,
+    sessionId: session.id,
+    host,
+    concurrency: config.watchConcurrency,
   });
   const lookout = storage.exclusive
     ? noLookout
@@ -206,8 +229,12 @@ async function assemble(
     reserving,
     search: storage.search,
     usage: storage.usage,
+    watches: storage.watches,
+    conditions,
+    watchRound,
     prompt,
     sessionId: session.id,
+    host,
     isStopping: () => stopping,
     awake: lookout.awake,
     serverInfo: () =>
@@ -221,13 +248,17 @@ async function assemble(
       }),
   });
 
-  void lost.then(() => registry.deposeAll());
+  void lost.then(() => {
+    watchRound.stop();
+    registry.deposeAll();
+  });
   const heartbeat = createHeartbeat({
     session,
     clock,
     log,
     canBeTakenOver: !storage.exclusive,
     onLost() {
+      watchRound.stop();
       registry.deposeAll();
       lose(
         'This server lost its session: another one took over, or the database was away too long. Start it again.',
@@ -279,6 +310,7 @@ async function assemble(
   // Nobody else can revoke a token in a database that is this process's alone.
   if (!storage.exclusive) heldTokens.run();
   lookout.run();
+  watchRound.run();
 
   let stopped: Promise<void> | null = null;
   return {
@@ -299,8 +331,11 @@ async function assemble(
           model.stop();
           heldTokens.stop();
           lookout.stop();
+          // Before the workstreams, which are to store what was said until then.
+          await watchRound.end(pollsEndMs);
           await registry.stop(settleMs);
           await http.close({ reconnect: true });
+          await conditions.stop();
           await session.end();
           await storage.close();
         })()),

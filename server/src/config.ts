@@ -22,6 +22,8 @@ export interface Config {
   /** Workstreams in memory at once, and how long one stays there unused, minutes. */
   readonly maxLoaded: number;
   readonly idleUnloadMinutes: number;
+  /** Polls of watches at once. */
+  readonly watchConcurrency: number;
   /** Days after which a closed workstream is deleted for good; null: never. */
   readonly retentionDays: number | null;
   /** Stable name of this node; null: kept in the data folder. */
@@ -127,6 +129,7 @@ const settings = {
     '30',
     'minutes after which one that nobody needs leaves the memory',
   ],
+  WEIR_WATCH_CONCURRENCY: [whole(1, 1_000), '16', 'polls of watches at once'],
   WEIR_RETENTION_DAYS: [
     whole(1, 36_500),
     'kept for ever',
@@ -251,6 +254,7 @@ function toConfig(given: Given, cwd: string): Config {
     workspaceRoots: (given.WEIR_WORKSPACES ?? [cwd]).map(absolute),
     maxLoaded: given.WEIR_MAX_LOADED ?? 500,
     idleUnloadMinutes: given.WEIR_IDLE_UNLOAD_MINUTES ?? 30,
+    watchConcurrency: given.WEIR_WATCH_CONCURRENCY ?? 16,
     retentionDays: given.WEIR_RETENTION_DAYS ?? null,
     node: given.WEIR_NODE ?? null,
     logLevel: given.LOG_LEVEL ?? 'info',

@@ -6,6 +6,7 @@ it.each<readonly [string, Route]>([
   ['#/', { page: 'home' }],
   ['#/w/V29ya3N0cmVhbTox', { page: 'workstream', id: 'V29ya3N0cmVhbTox' }],
   ['#/new', { page: 'new' }],
+  ['#/watches', { page: 'watches' }],
   ['#/tokens', { page: 'tokens' }],
   ['#/server', { page: 'server' }],
   ['#/usage', { page: 'usage', days: 7 }],

@@ -21,6 +21,7 @@ export type Route =
   | { readonly page: 'new' }
   /** Of so many days, today included. */
   | { readonly page: 'usage'; readonly days: UsageDays }
+  | { readonly page: 'watches' }
   | { readonly page: 'tokens' }
   | { readonly page: 'server' }
   /** There is no such page. */
@@ -33,7 +34,7 @@ export function routeOf(hash: string): Route {
     return revision !== undefined && cursor !== undefined
       ? { page: 'workstream', id, at: { revision: Number(revision), cursor } }
       : { page: 'workstream', id };
-  if (page === 'new' || page === 'tokens' || page === 'server') return { page };
+  if (page === 'new' || page === 'watches' || page === 'tokens' || page === 'server') return { page };
   const usage = /^#\/usage(?:\?(.*))?$/.exec(hash);
   if (usage) return { page: 'usage', days: daysOf(new URLSearchParams(usage[1]).get('days')) };
   const search = /^#\/search(?:\?(.*))?$/.exec(hash);

@@ -27,7 +27,7 @@ export interface ClaimedPoll {
   readonly prevOutput: string | null;
   /** Conditions in a row that failed. */
   readonly errors: number;
-  /** It is past its deadline: nothing is run any more. */
+  /** It is past its deadline: nothing is run any more, and what is recorded of it is no poll. */
   readonly overdue: boolean;
 }
 
@@ -61,6 +61,7 @@ export interface PollRecord {
   readonly at: string;
   readonly durationMs: number;
   readonly exitCode: number | null;
+  /** It told that what the watch waits for has happened. */
   readonly fired: boolean;
   readonly error: string | null;
   /** The end of it, at most 2,000 characters. */
@@ -83,18 +84,30 @@ export interface WatchRow {
 }
 
 export interface WatchCounts {
+  /** Of this server, and nobody polls them. */
   readonly due: number;
+  /** By this session. */
   readonly running: number;
+  /** Of those due, for more than a second (D-81). */
   readonly late: number;
+  /** Fires that this server can tell, and their workstreams have not written down yet. */
+  readonly waiting: number;
 }
 
 /** Polls kept of each watch (D-86). */
 export const pollsKept = 200;
+/** Bytes kept of the last output, and UTF-16 units of each. */
+export const outputBytesKept = 65_536;
+export const tailKept = 2_000;
+
+/** What it waits for has happened; the other fires say that it ends without. */
+export const isFired = ({ reason }: Fire): boolean => reason === 'CONDITION' || reason === 'CHANGE';
 
 export interface WatchStore {
   /**
    * Claims what is due, the longest due first, of watches whose workstream this session owns or nobody does and whose host
-   * is this one: at most `limit`, at most `perWorkstream` of one workstream with those under way. One statement.
+   * is this one: at most `limit`, at most `perWorkstream` of one workstream with those under way. One statement. A claim is
+   * over with its lease, its session, or an edit, a pause or the end of its watch.
    */
   claim(request: {
     readonly sessionId: string;
@@ -103,11 +116,17 @@ export interface WatchStore {
     readonly perWorkstream: number;
     readonly leaseMs: number;
   }): Promise<readonly ClaimedPoll[]>;
-  /** Milliseconds until the next poll of this server is due, 0 or less when one is; null: none will be. */
+  /**
+   * Milliseconds until the next poll of this server is due or its lease is over, 0 or less when one is, if only because
+   * it waits for others of its workstream; null: none will be. A clock that went back is noticed here.
+   */
   untilDue(request: { readonly sessionId: string; readonly host: string }): Promise<number | null>;
-  /** One transaction: outcome, counters, next time (scheduled + interval, beyond now), delivery. */
+  /**
+   * One transaction: outcome, counters, next time, delivery. The next time is beyond now: scheduled + as many intervals as
+   * it takes, at most one from now, the deadline at the latest, and none after an end; what was made due meanwhile stays.
+   */
   record(outcome: PollOutcome): Promise<Landing>;
-  /** What waits to be told, of one workstream or of all that this server can load; the oldest first. */
+  /** What waits to be told, of one workstream that is open, or of all that this server can load; the oldest first. */
   deliveries(request: {
     readonly workstreamId: string | null;
     readonly sessionId: string;
@@ -127,5 +146,5 @@ export interface WatchStore {
     watchId: string,
     page: { readonly limit: number; readonly before: number | null },
   ): Promise<readonly PollRecord[]>;
-  counts(sessionId: string): Promise<WatchCounts>;
+  counts(request: { readonly sessionId: string; readonly host: string }): Promise<WatchCounts>;
 }

@@ -272,6 +272,10 @@ describe('A refusal', () => {
     MESSAGE_NOT_QUEUED: { queuedMessageIds: [] },
     MESSAGE_NOT_FOUND: { watermark: null },
     NOTHING_TO_COMPACT: {},
+    WATCH_NOT_FOUND: { watchIds: ['w1'] },
+    WATCH_LIMIT: { capacity: 5 },
+    WATCH_NAME_TAKEN: { name: 'ci' },
+    STALE_WATCH: { version: 2 },
     APPROVAL_GONE: { currentCycleIds: [] },
     ALREADY_DECIDED: {
       decision: { verdict: 'DENIED', source: 'PERSON', by: bob, feedback: null, at: '' },

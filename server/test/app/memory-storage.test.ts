@@ -3,7 +3,9 @@ import { createTestClock } from '../support/clock.ts';
 import { createMemoryStorage } from '../support/memory-storage.ts';
 
 storageContract(async () => {
-  const storage = createMemoryStorage(createTestClock());
+  const clock = createTestClock();
+  let wentBack = 0;
+  const storage = createMemoryStorage({ ...clock, now: () => clock.now() - wentBack });
   return {
     storage,
     expire: async (session) => storage.expire(session.id),
@@ -12,6 +14,10 @@ storageContract(async () => {
       for (const id of ids) storage.age(id, ms);
     },
     forgeCreating: async (workstreamId) => storage.forgeCreating(workstreamId),
+    passes: async (_, ms) => {
+      if (ms < 0) wentBack -= ms;
+      else await clock.advance(ms);
+    },
     close: () => storage.close(),
   };
 });

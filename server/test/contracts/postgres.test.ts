@@ -24,6 +24,14 @@ storageContract(async () => {
     forgeCreating: async (workstreamId) => {
       await database.sql(`update workstream set lifecycle = 'CREATING' where id = $1`, [workstreamId]);
     },
+    passes: async (watchIds, ms) => {
+      await database.sql(
+        `update watch set next_poll_at = next_poll_at - $2 * interval '1 millisecond',
+           lease_until = lease_until - $2 * interval '1 millisecond', deadline = deadline - $2 * interval '1 millisecond'
+         where id = any($1)`,
+        [watchIds, ms],
+      );
+    },
     close: () => database.drop(),
   };
 });

@@ -33,6 +33,7 @@ import { removalContract } from './removal.ts';
 import { searchContract } from './search.ts';
 import { summaryContract } from './summary.ts';
 import { usageContract } from './usage.ts';
+import { watchesContract } from './watches.ts';
 
 const placeOf = ({ createdAt, id }: SummaryRow): Place => ({ at: createdAt, id });
 
@@ -46,6 +47,8 @@ export interface Opened {
   age(workstreamIds: readonly string[], ms: number): Promise<void>;
   /** It is being made again, with all that is its own in the tables. */
   forgeCreating(workstreamId: string): Promise<void>;
+  /** For these watches so much time has passed, or (below 0) the clock went back; for others it may have, too. */
+  passes(watchIds: readonly string[], ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -77,6 +80,7 @@ export function storageContract(open: () => Promise<Opened>): void {
   removalContract(() => ({ opened, storage, session }));
   usageContract(() => ({ opened, storage, session }));
   summaryContract(() => ({ storage, session }));
+  watchesContract(() => ({ opened, storage, session }));
 
   describe('The journal', () => {
     it('keeps a batch whole and gives it back as it was (D-3)', async () => {

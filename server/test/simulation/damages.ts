@@ -31,6 +31,30 @@ const summaryOf = (watermark: string, above = 10_000, where = 'true'): string =>
    from (select e.workstream_id, max(e.revision) as last, ${watermark} as watermark from entry e group by e.workstream_id) one
    where watermark is not null and ${where} limit 1`;
 
+const someone = `(select * from workstream where lifecycle <> 'CREATING' order by id limit 1) w`;
+const aWatch = (more = '{}'): string =>
+  `'{"id": "a watch", "version": 1, "status": "ACTIVE", "createdAt": "2026-01-01T00:00:00.000Z", "definition": {"name": "a", "everySeconds": 60, "deadline": null}}'::jsonb || '${more}'`;
+
+/** An entry at the end of a workstream, `times` times. */
+const said = (kind: string, payload: string, times = 1): string =>
+  `insert into entry (workstream_id, revision, id, kind, epoch, generation, commit_key, payload, at)
+   select w.id, w.revision + n, w.id || '!' || n, '${kind}', w.epoch, w.generation, '!' || n, ${payload}, now() from ${someone}, generate_series(1, ${times}) n`;
+const saidWatch = said('WATCH', `jsonb_build_object('watch', ${aWatch()})`);
+const saidFire = (times = 1): string =>
+  said(
+    'SYSTEM',
+    `'{"text": "it fired", "source": "WATCH", "fire": {"watchId": "a watch", "poll": 1}}'`,
+    times,
+  );
+
+/** The row of that watch. */
+const kept = ({ watch = aWatch(), name = 'a', host = 'w.host', polls = 0 } = {}): string =>
+  `insert into watch (id, workstream_id, host, slot, name, version, status, every_seconds, watch, created_at, polls, fires, errors)
+   select 'a watch', w.id, ${host}, 1, '${name}', 1, 'ACTIVE', 60, ${watch}, '2026-01-01T00:00:00Z', ${polls}, 0, 0 from ${someone}`;
+const told = (poll: number): string =>
+  `insert into watch_delivery (watch_id, poll, workstream_id, fire, at)
+   select 'a watch', ${poll}, w.id, '{"watchId": "a watch", "poll": ${poll}}', now() from ${someone}`;
+
 /** By the beginning of what the audit says. */
 export const damages: Readonly<Record<string, readonly string[]>> = {
   'Revisions are': [gone('entry', 'revision = 3'), row('workstream', 'revision = revision + 1')],
@@ -48,6 +72,7 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
   'Commit keys': [
     entry(`commit_key = 'entry:other'`, `kind = 'TOOL'`),
     entry(`commit_key = id`, `kind = 'USER'`),
+    saidFire(),
   ],
   'An entry names': [
     entry('turn_id = null', `kind = 'USER'`),
@@ -217,6 +242,8 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
     fold('{queue,held}', 'true', `projection #> '{queue,held}' = 'false'`),
     fold('{configuration,approvalMode}', '"OTHER"', 'true'),
     fold('{updatedAt}', 'null', 'true'),
+    fold('{watches}', '[{}]', 'true'),
+    saidWatch,
   ],
   'The projection has the last turn': [
     fold('{turn}', 'null', `projection -> 'turn' <> 'null'`),
@@ -256,6 +283,19 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
     row('model_call', `at = at + interval '1 day'`),
     row('usage_day', 'reasoning_tokens = reasoning_tokens + 1'),
     `insert into usage_day (workstream_id, day, alias, calls, estimated_calls, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens) values ('gone', now(), 'a', 1, 0, 1, 1, 0, 0)`,
+  ],
+  'The table of watches': [
+    saidWatch,
+    kept(),
+    `with said as (${saidWatch}) ${kept({ watch: aWatch('{"depth": 9}') })}`,
+    `with said as (${saidWatch}) ${kept({ name: 'another' })}`,
+    `with said as (${saidWatch}) ${kept({ host: `'elsewhere'` })}`,
+  ],
+  'What a watch tells': [
+    saidFire(2),
+    kept({ polls: 3 }),
+    `with kept as (${kept()}) ${told(9)}`,
+    `with kept as (${kept()}), said as (${saidFire()}) ${told(1)}`,
   ],
   'A receipt is of': [
     row('receipt', `workstream_id = 'other'`),

@@ -33,6 +33,7 @@ export interface Disk {
     | 'reservations'
     | 'removal'
     | 'search'
+    | 'watches'
     | 'sessions'
     | 'tokens'
     | 'usage'
@@ -228,6 +229,7 @@ export function createDisk(deps: {
         tokens: over(process, 'tokens', inner.tokens),
         removal: over(process, 'removal', inner.removal),
         search: over(process, 'search', inner.search),
+        watches: over(process, 'watches', inner.watches),
         reservations: over(process, 'reservations', inner.reservations, {
           publish: (
             [batch]: Parameters<Storage['reservations']['publish']>,

@@ -123,6 +123,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       usage: storage.usage,
       sessionId: session.id,
       random: deps.random,
+      fires: () => Promise.resolve([]),
     });
     const secrets = systemSecrets;
     const workspaces: Workspaces = {
@@ -149,8 +150,16 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       reserving: new Set(),
       search: storage.search,
       usage: storage.usage,
+      watches: storage.watches,
+      conditions: {
+        check: () => Promise.resolve({ type: 'sound' }),
+        judge: () => Promise.resolve({ type: 'holdsNot' }),
+        stop: () => Promise.resolve(),
+      },
+      watchRound: { figures: () => ({ running: 0, polls: 0, fires: 0, errors: 0, lateP99Ms: null }) },
       prompt,
       sessionId: session.id,
+      host: process.host,
       isStopping: () => stopping,
       awake: () => Promise.resolve(),
       serverInfo: () => Promise.reject(new Error('not asked here')),

@@ -13,9 +13,15 @@ import type { Violate } from './laws.ts';
 import type { Node } from './node.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
-/** What a person asks for: the core's own commands, but for closing and naming, which no life here does; or a workstream. */
+/** What a person asks for: the core's own commands, but for closing, naming and watches, which no life here does; or a workstream. */
 export type Input =
-  | Exclude<Command, { readonly type: 'configure' | 'close' | 'open' | 'noteDiscarded' }>
+  | Exclude<
+      Command,
+      {
+        readonly type:
+          'configure' | 'close' | 'open' | 'noteDiscarded' | 'createWatch' | 'editWatch' | 'changeWatch';
+      }
+    >
   | {
       readonly type: 'configure';
       readonly approvalMode?: ApprovalMode;

@@ -126,6 +126,18 @@ const limits = `
   select workstream_id, revision, (cycle #>> '{budget,spent}')::bigint + (cycle #>> '{budget,grant}')::bigint, false
   from (${cycles}) c where jsonb_path_exists(cycle, '$ ? (exists(@.budget)).items[*] ? (@.decision.verdict == "APPROVED")')`;
 
+const watchEntries = `
+  select workstream_id, revision, payload -> 'watch' as watch, payload #>> '{watch,id}' as id, payload #>> '{watch,status}' as status,
+    min(revision) over (partition by workstream_id, payload #>> '{watch,id}') as first
+  from entry where kind = 'WATCH'`;
+
+/** The last word on each watch. */
+const lastWatches = `select distinct on (workstream_id, id) * from (${watchEntries}) s order by workstream_id, id, revision desc`;
+
+const fires = `
+  select workstream_id, revision, payload #>> '{fire,watchId}' as watch_id, (payload #>> '{fire,poll}')::int as poll
+  from entry where kind = 'SYSTEM' and payload ? 'fire'`;
+
 const sums = `count(*) as calls, count(*) filter (where estimated) as estimated_calls, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
   coalesce(sum(cached_input_tokens), 0) as cached_input_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens, sum(cost) as cost`;
 
@@ -178,6 +190,7 @@ export const audits: readonly Audit[] = [
           when kind = 'TOOL_STARTED' then 'started:' || (payload ->> 'callId')
           when kind = 'TOOL_SETTLED' then 'settled:' || (payload ->> 'callId')
           when kind = 'TURN' and payload #> '{turn,outcome}' <> 'null' then 'settle:' || (payload #>> '{turn,id}')
+          when kind = 'SYSTEM' and payload ? 'fire' then 'fire:' || (payload #>> '{fire,watchId}') || ':' || (payload #>> '{fire,poll}')
           else 'entry:' || id end as expected
         from entry) e
       where times > 1 or commit_key <> expected`,
@@ -467,7 +480,7 @@ export const audits: readonly Audit[] = [
       where state <> expected`,
   },
   {
-    says: 'The projection has the counters, the configuration, the queue and the time of the last entries (D-58).',
+    says: 'The projection has the counters, the configuration, the queue, the watches and the time of the last entries (D-58).',
     sql: `
       select w.id as workstream, format('%s, not %s', w.projection - '{turn,batch,cycles,superseded,context,checkpoint,budgetLimit}'::text[], expected) as detail
       from workstream w cross join lateral (
@@ -475,6 +488,7 @@ export const audits: readonly Audit[] = [
           'revision', max(e.revision), 'epoch', max(e.epoch), 'generation', max(e.generation),
           'lifecycle', ${last('LIFECYCLE')} -> 'lifecycle', 'configuration', ${last('CONFIGURATION')} -> 'configuration',
           'queue', coalesce(${last('QUEUE')} -> 'queue', '{"items": [], "held": false}'),
+          'watches', coalesce((select jsonb_agg(l.watch order by l.first) from (${lastWatches}) l where l.workstream_id = w.id and l.status <> 'ENDED'), '[]'),
           'origin', ${last('FORK')} -> 'origin',
           'updatedAt', ${iso('max(e.at) filter (where e.revision = w.revision)')}) as expected
         from entry e where e.workstream_id = w.id) e
@@ -558,6 +572,38 @@ export const audits: readonly Audit[] = [
         on c.workstream_id = d.workstream_id and c.day = d.day and c.alias = d.alias
       where (d.calls, d.estimated_calls, d.input_tokens, d.output_tokens, d.cached_input_tokens, d.reasoning_tokens, d.cost)
         is distinct from (c.calls, c.estimated_calls, c.input_tokens, c.output_tokens, c.cached_input_tokens, c.reasoning_tokens, c.cost)`,
+  },
+
+  // ---- watches ----
+  {
+    says: 'The table of watches says what the last entry on each says, and where its workstream is run (D-6, D-81, D-84).',
+    sql: `
+      select coalesce(l.workstream_id, t.workstream_id) as workstream, format('%s, by its entries %s', to_jsonb(t) - '{watch,last_output}'::text[], l.watch) as detail
+      from (${lastWatches}) l full join watch t on t.id = l.id and t.workstream_id = l.workstream_id
+      where t.watch is distinct from l.watch
+        or (t.name, t.version, t.status, t.every_seconds, t.deadline, t.created_at, t.slot is null)
+          is distinct from (l.watch #>> '{definition,name}', (l.watch ->> 'version')::int, l.status, (l.watch #>> '{definition,everySeconds}')::int,
+            ${time(`l.watch #>> '{definition,deadline}'`)}, ${time(`l.watch ->> 'createdAt'`)}, l.status = 'ENDED')
+        or (t.status <> 'ACTIVE' and (t.next_poll_at is not null or t.lease_until is not null))
+      union all
+      select w.id, format('watch %s of %s, run on %s', t.id, t.host, w.host)
+      from watch t join workstream w on w.id = t.workstream_id where t.slot is not null and t.host is distinct from w.host`,
+  },
+  {
+    says: 'What a watch tells waits, or is written down once, or is of one that has ended; its last polls are there (D-84, D-86).',
+    sql: `
+      select d.workstream_id as workstream, format('poll %s of watch %s waits; it is %s and written at %s', d.poll, d.watch_id, t.status, f.revision) as detail
+      from watch_delivery d join watch t on t.id = d.watch_id
+      left join (${fires}) f on f.workstream_id = d.workstream_id and f.watch_id = d.watch_id and f.poll = d.poll
+      where f.revision is not null or t.status = 'ENDED' or t.workstream_id <> d.workstream_id or d.poll > t.polls + 1
+        or d.fire ->> 'watchId' <> d.watch_id or (d.fire ->> 'poll')::int <> d.poll
+      union all
+      select f.workstream_id, format('poll %s of watch %s is written %s times', f.poll, f.watch_id, count(*))
+      from (${fires}) f group by f.workstream_id, f.watch_id, f.poll having count(*) > 1
+      union all
+      select t.workstream_id, format('watch %s of %s polls has %s, from %s to %s', t.id, t.polls, count(p.poll), min(p.poll), max(p.poll))
+      from watch t left join watch_poll p on p.watch_id = t.id group by t.id
+      having count(p.poll) <> least(t.polls, 200) or coalesce(max(p.poll), 0) <> t.polls`,
   },
 
   // ---- receipts ----

@@ -187,6 +187,7 @@ export async function createChaosWorld(options: {
     usage: storage.usage,
     sessionId,
     random: () => 0.5,
+    fires: () => Promise.resolve([]),
   });
   const workspaces = {
     roots: ['/'],
@@ -218,8 +219,16 @@ export async function createChaosWorld(options: {
     reserving: new Set<string>(),
     search: options.storage.search,
     usage: options.storage.usage,
+    watches: options.storage.watches,
+    conditions: {
+      check: () => Promise.resolve({ type: 'sound' }),
+      judge: () => Promise.resolve({ type: 'holdsNot' }),
+      stop: () => Promise.resolve(),
+    },
+    watchRound: { figures: () => ({ running: 0, polls: 0, fires: 0, errors: 0, lateP99Ms: null }) },
     prompt,
     sessionId,
+    host: 'chaos',
     isStopping: () => false,
     awake: () => Promise.resolve(),
     serverInfo: () => Promise.reject(new Error('not asked here')),

@@ -42,6 +42,7 @@ import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts'
 import type { TokenRow } from '../../src/ports/token-store.ts';
 import { storable } from '../../src/core/kit/storable.ts';
 import { spentBy } from '../../src/core/models/spending.ts';
+import { createMemoryWatches } from './memory-watches.ts';
 import type { ModelCall, RecordedCall, UsageGroup, UsageKey, UsageTotal } from '../../src/ports/usage.ts';
 
 export interface MemoryStorage extends Storage {
@@ -84,6 +85,7 @@ interface Row {
   readonly lifecycle: 'CREATING' | 'OPEN' | 'CLOSED';
   readonly epoch: number;
   readonly owner: string | null;
+  readonly host: string | null;
   readonly revision: number;
   readonly projection: Projection;
   readonly state: WorkstreamState;
@@ -150,6 +152,15 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   }
 
   const isLive = (id: string | null): boolean => id !== null && sessions.get(id)?.ended === false;
+  const hostOf = (id: string): string | null => sessions.get(id)?.host ?? null;
+  const watches = createMemoryWatches({
+    clock,
+    isLive,
+    workstream(id) {
+      const row = rows.get(id);
+      return row && { ...row, workspace: row.projection.configuration.workspace };
+    },
+  });
   const change = (row: Row, part: Partial<Row>): void => void rows.set(row.id, { ...row, ...part });
   const visible = (): readonly Row[] =>
     newestFirst(
@@ -182,6 +193,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   function drop(row: Row): void {
     rows.delete(row.id);
     listed.delete(row.id);
+    watches.drop(row.id);
     if (row.lifecycle !== 'CREATING') deletions.push({ id: row.id, at: looks + 1 });
   }
 
@@ -244,6 +256,8 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     const same = firm.every((r) => receipts.get(place(r.scope, r.key))?.inputHash === r.inputHash);
     if (taken.length > 0 && !(batch.entries.length === 0 && same))
       return { type: 'conflict', message: 'A receipt of this batch is recorded already.' };
+    const refused = watches.commit(row.id, batch.entries);
+    if (refused !== null) return { type: 'conflict', message: `The database refuses the data (${refused}).` };
     rows.set(row.id, next);
     countCalls(row.id, batch.calls);
     for (const { unchecked, ...receipt } of batch.receipts)
@@ -398,7 +412,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           if (row.quarantine !== null) return { type: 'quarantined', reason: row.quarantine };
           if (!isLive(sessionId) || (row.owner !== sessionId && isLive(row.owner)))
             return { type: 'elsewhere' };
-          change(row, { epoch: row.epoch + 1, owner: sessionId });
+          change(row, { epoch: row.epoch + 1, owner: sessionId, host: hostOf(sessionId) });
           return {
             type: 'claimed',
             workstream: {
@@ -567,6 +581,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             id,
             incarnation,
             owner: sessionId,
+            host: hostOf(sessionId),
             createdAt: at,
             updatedAt: at,
             lifecycle: 'CREATING',
@@ -596,6 +611,8 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           if (batch.receipts.some((r) => receipts.has(place(r.scope, r.key)))) return { type: 'duplicate' };
           const next = written(row, batch);
           if ('conflict' in next) throw new Error(next.conflict);
+          const refused = watches.commit(row.id, batch.entries);
+          if (refused !== null) throw new Error(`The database refuses the data (${refused}).`);
           rows.set(row.id, { ...next, epoch: batch.epoch, owner: null });
           for (const receipt of batch.receipts)
             receipts.set(place(receipt.scope, receipt.key), stored(receipt));
@@ -667,6 +684,17 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           const from = before === null ? 0 : all.findIndex((call) => call.id === before) + 1;
           return stored(before !== null && from === 0 ? [] : all.slice(from, from + limit));
         }),
+    },
+
+    watches: {
+      claim: (request) => told(() => watches.store.claim(request)),
+      untilDue: (request) => answer(() => watches.store.untilDue(request)),
+      record: (outcome) => told(() => watches.store.record(outcome)),
+      deliveries: (request) => answer(() => watches.store.deliveries(request)),
+      get: (id) => answer(() => watches.store.get(id)),
+      list: (request) => answer(() => watches.store.list(request)),
+      polls: (id, page) => answer(() => watches.store.polls(id, page)),
+      counts: (request) => answer(() => watches.store.counts(request)),
     },
 
     tokens: {

@@ -7,31 +7,7 @@
 import { modelsQuery, type Answer, type Model, type ResultOf } from 'schema/client-kit';
 import { getContext, setContext } from 'svelte';
 import type { Api } from '../../lib/api.svelte.ts';
-
-/** Time, and whether anybody can see the page; given so that tests need neither. */
-export interface Sight {
-  hidden(): boolean;
-  /** Calls back when the page is seen again, until the returned function is called. */
-  onShown(callback: () => void): () => void;
-  /** Calls back once after so many milliseconds, unless the returned function is called first. */
-  after(ms: number, callback: () => void): () => void;
-}
-
-const browserSight: Sight = {
-  hidden: () => document.hidden,
-  onShown(callback) {
-    document.addEventListener('visibilitychange', callback);
-    return () => {
-      document.removeEventListener('visibilitychange', callback);
-    };
-  },
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms);
-    return () => {
-      clearTimeout(timer);
-    };
-  },
-};
+import { browserSight, type Sight } from '../../lib/sight.ts';
 
 const EVERY_MS = 5_000;
 

@@ -1,4 +1,4 @@
-import type { ApprovalCycle, ApprovalDecision, Entry, EntryBody, Turn } from 'schema/projection';
+import type { ApprovalCycle, ApprovalDecision, Entry, EntryBody, Fire, Turn, Watch } from 'schema/projection';
 import { expect, it } from 'vitest';
 import {
   answering,
@@ -389,4 +389,72 @@ it('D-33 says that instructions or the budget were set or taken away', () => {
     'Instructions removed · Now with a budget of 60,000 tokens',
     'Now without a budget',
   ]);
+});
+
+const ci: Watch = {
+  id: 'w1',
+  version: 1,
+  definition: {
+    name: 'ci',
+    command: 'make check',
+    condition: null,
+    everySeconds: 60,
+    maxPolls: 100,
+    deadline: null,
+    repeat: false,
+    instruction: null,
+  },
+  status: 'ACTIVE',
+  pausedBy: null,
+  end: null,
+  author,
+  depth: 1,
+  createdAt: at,
+  lastFire: 0,
+  due: 'LATER',
+};
+const fired: Fire = {
+  watchId: 'w1',
+  poll: 2,
+  reason: 'CHANGE',
+  ended: true,
+  definition: ci.definition,
+  elapsedSeconds: 120,
+  exitCode: 0,
+  output: 'ok',
+  error: null,
+  author,
+  depth: 1,
+};
+const begun = (depth?: number, startedAt = at): EntryBody => ({
+  kind: 'TURN',
+  turn: {
+    id: 't9',
+    kind: 'CHAT',
+    phase: 'RUNNING',
+    outcome: null,
+    startedAt,
+    ...(depth !== undefined && { depth }),
+  } as unknown as Turn,
+});
+
+it('D-84 tells a fire as the word of the server, and what becomes of its watch once', () => {
+  const ended: Watch = { ...ci, status: 'ENDED', end: 'FIRED', lastFire: 2, due: null };
+  const shown = show([
+    { kind: 'WATCH', watch: ci },
+    { kind: 'SYSTEM', text: 'as told', source: 'WATCH', fire: fired },
+    { kind: 'WATCH', watch: ended },
+  ]);
+  expect(shown.map(({ type }) => type)).toEqual(['mark', 'fire']);
+  expect(shown[0]).toMatchObject({ text: 'Watch “ci” made: every 1 min, until its output changes' });
+  expect(shown[1]).toMatchObject({ fire: fired });
+});
+
+it('D-85 says that a watch began a turn, once and not of one that a person began', () => {
+  const texts = (bodies: readonly EntryBody[]) =>
+    show(bodies).flatMap((block) => (block.type === 'mark' ? [block.text] : []));
+  expect(texts([begun(1), begun(1)])).toEqual(['A watch began this turn']);
+  expect(texts([begun()])).toEqual([]);
+  // What is loaded begins in the middle of it.
+  expect(texts([begun(1, '2026-11-30T09:00:00.000Z')])).toEqual([]);
 });

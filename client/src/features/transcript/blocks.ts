@@ -16,11 +16,15 @@ import type {
   Configuration,
   Entry,
   EntryOf,
+  Fire,
   Overlay,
   ToolResult,
   TurnOutcome,
   Usage,
+  Watch,
 } from 'schema/projection';
+import { watchNews } from '../watches/watch-news.ts';
+import { begunByWatch } from '../watches/watch-words.ts';
 import { changeWords } from './change-words.ts';
 
 interface Placed {
@@ -101,6 +105,14 @@ export interface SystemBlock extends Placed {
   readonly source: string;
 }
 
+/** A watch has something to say, which the server says to the model. */
+export interface FireBlock extends Placed {
+  readonly type: 'fire';
+  readonly fire: Fire;
+  readonly at: string;
+  readonly durable: boolean;
+}
+
 /** Somebody went back: what it took out stands before it. */
 export interface RewindBlock extends Placed {
   readonly type: 'rewind';
@@ -142,6 +154,7 @@ export type Block =
   | MarkBlock
   | OutcomeBlock
   | SystemBlock
+  | FireBlock
   | RewindBlock
   | CheckpointBlock
   | BudgetBlock;
@@ -181,6 +194,9 @@ export function blocksOf(
   let configuration: Configuration | null = null;
   /** A summary is being made, as far as is told. */
   let summarising = false;
+  /** As the last entry about each has it, by id. */
+  const watches = new Map<string, Watch>();
+  let turnId: string | null = null;
   /** Null: not known, since what is loaded begins later. */
   let closed: boolean | null = null;
 
@@ -324,6 +340,10 @@ export function blocksOf(
         break;
       }
       case 'TURN':
+        // It begins with an entry of that time, whatever of it is loaded.
+        if (entry.turn.id !== turnId && entry.turn.startedAt === entry.at && (entry.turn.depth ?? 0) > 0)
+          blocks.push(calm(entry, begunByWatch(entry.turn.depth ?? 0)));
+        turnId = entry.turn.id;
         // Without a summary in between it came to nothing.
         if (summarising && entry.turn.phase === 'RUNNING')
           blocks.push({ ...calm(entry, 'Older history could not be summarised'), tone: 'WARNING' });
@@ -367,8 +387,16 @@ export function blocksOf(
         break;
       }
       case 'SYSTEM':
-        blocks.push({ type: 'system', id, revision, text: entry.text, source: entry.source });
+        if (entry.fire) blocks.push({ type: 'fire', id, revision, fire: entry.fire, at: entry.at, durable });
+        else blocks.push({ type: 'system', id, revision, text: entry.text, source: entry.source });
         break;
+      case 'WATCH': {
+        const { watch } = entry;
+        const news = watchNews(watches.get(watch.id), watch, entry.at);
+        if (news) blocks.push(calm(entry, news.text, news.by));
+        watches.set(watch.id, watch);
+        break;
+      }
       case 'CHECKPOINT': {
         const { summary, request, trigger, before, after, alias } = entry;
         summarising = false;

@@ -26,6 +26,7 @@ import {
   turnRow,
 } from './rows.ts';
 import { writeCalls } from './write-calls.ts';
+import { writeWatches } from './write-watches.ts';
 
 /** A fork brings a whole conversation: one statement has room for 65,535 values. */
 const entriesPerInsert = 500;
@@ -89,6 +90,7 @@ export async function writeEntries(em: SqlEntityManager, batch: Batch, signal?: 
       );
     }
   }
+  await writeWatches(em, workstreamId, entries);
 }
 
 /** Inserts receipts, of commands on a workstream or (null) of those that outlive one; false when a key is taken. */

@@ -11,6 +11,7 @@ import type { Reservations } from '../../ports/reservations.ts';
 import type { Search } from '../../ports/search.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
 import type { UsageStore } from '../../ports/usage.ts';
+import type { WatchStore } from '../../ports/watches.ts';
 import { createCatalog } from './catalog.ts';
 import { createElsewhere } from './elsewhere.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -23,6 +24,7 @@ import { createSearch } from './search.ts';
 import { createSessions } from './sessions.ts';
 import { createTokenStore } from './token-store.ts';
 import { createUsageStore } from './usage.ts';
+import { createWatchStore } from './watches.ts';
 
 export { makeFolder } from './embedded/place.ts';
 
@@ -37,6 +39,7 @@ export interface Storage {
   readonly search: Search;
   readonly tokens: TokenStore;
   readonly usage: UsageStore;
+  readonly watches: WatchStore;
   /** True when only this process can reach the database: nobody can take a workstream over. */
   readonly exclusive: boolean;
   /** For people, for example "PostgreSQL 18.4 (embedded)". Never the address or a credential. */
@@ -99,6 +102,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
       search: createSearch(orm),
       tokens: createTokenStore(orm),
       usage: createUsageStore(orm),
+      watches: createWatchStore(orm),
       describe: () => Promise.resolve(`PostgreSQL ${version}${kind}`),
       close: () => (closing ??= close()),
     },

@@ -85,11 +85,17 @@ async function claim(em: SqlEntityManager, workstreamId: string, sessionId: stri
   if (!before || before.lifecycle === 'CREATING') return { type: 'notFound' };
   if (before.quarantine !== null) return { type: 'quarantined', reason: before.quarantine };
   const taken = await em.execute<{ id: string }[]>(
-    `update workstream set epoch = epoch + 1, owner_session_id = ?
-     where id = ? and lifecycle <> 'CREATING' and ${live('?')}
-       and (owner_session_id is null or owner_session_id = ? or not ${live('owner_session_id')})
-     returning id`,
-    [sessionId, workstreamId, sessionId, sessionId],
+    `with taken as (
+       update workstream set epoch = epoch + 1, owner_session_id = ?,
+         host = coalesce((select s.host from node_session s where s.id = ?), host)
+       where id = ? and lifecycle <> 'CREATING' and ${live('?')}
+         and (owner_session_id is null or owner_session_id = ? or not ${live('owner_session_id')})
+       returning id, host),
+     moved as (
+       update watch t set host = taken.host from taken
+       where t.workstream_id = taken.id and t.slot is not null and t.host is distinct from taken.host)
+     select id from taken`,
+    [sessionId, sessionId, workstreamId, sessionId, sessionId],
   );
   if (taken.length === 0) return { type: 'elsewhere' };
 

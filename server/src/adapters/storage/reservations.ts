@@ -31,6 +31,7 @@ export function createReservations(orm: Orm): Reservations {
           lifecycle: 'CREATING',
           epoch: 0,
           ownerSession: sessionId,
+          host: raw<string>('(select host from node_session where id = ?)', [sessionId]),
           revision: 0,
           generation: 0,
           projection: emptyProjection,

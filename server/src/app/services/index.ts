@@ -34,6 +34,7 @@ import { historyPage } from './history.ts';
 import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 import { createUsage, type UsageDeps } from './usage.ts';
+import { createWatches, type WatchesDeps } from './watches.ts';
 
 export interface ServicesDeps
   extends
@@ -41,7 +42,8 @@ export interface ServicesDeps
     Omit<ForkDeps, 'bringIntoBeing'>,
     BirthDeps,
     LifecycleDeps,
-    UsageDeps {
+    UsageDeps,
+    WatchesDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;
@@ -111,6 +113,7 @@ export function createServices(deps: ServicesDeps): Services {
       revoke: (by, input) => tokens.revoke(by, input),
     },
     usage: createUsage(deps),
+    watches: createWatches(deps),
     models: { list: () => deps.model.list() },
     tools: { list: () => deps.tools.definitions.map(toolModel) },
     server: { info: () => deps.serverInfo() },

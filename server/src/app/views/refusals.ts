@@ -43,6 +43,13 @@ const sentences: { readonly [C in Code]: (refusal: SourceOf<C>) => string } = {
       : 'There is no such message after the last summary, and nothing before it can be taken back. Choose a message that came after it, or fork the workstream at that place instead.',
   NOTHING_TO_COMPACT: () =>
     'There is too little in the conversation to summarise, or nothing new since it was. Try again when there is more.',
+  WATCH_NOT_FOUND: () =>
+    'There is no such watch: it has ended, was cancelled, or never was. Look at the watches as they are now.',
+  WATCH_LIMIT: ({ capacity }) =>
+    `A workstream may have ${capacity} watches at once, and has them. Cancel one, and try again.`,
+  WATCH_NAME_TAKEN: ({ name }) =>
+    `There is a watch "${name}" already. Choose another name, or cancel that one and try again.`,
+  STALE_WATCH: () => 'Somebody edited this watch after you saw it. Look at it as it is now, and edit that.',
   APPROVAL_GONE: () => 'This question is not open any more: its turn was stopped or has moved on.',
   ALREADY_DECIDED: ({ decision }) =>
     `This call was already ${decision.verdict === 'APPROVED' ? 'approved' : 'denied'} by ${decision.by.name}.`,
@@ -82,11 +89,15 @@ const isRetryableHere: Readonly<Record<Exclude<Code, CoreRefusal['code']>, boole
 };
 const retryable: Readonly<Record<Code, boolean>> = { ...isRetryableHere, ...isRetryable };
 
+/** Facts that have another name there. */
+const factsOf = (refusal: Refusal) =>
+  refusal.code === 'STALE_WATCH' ? { currentVersion: refusal.version } : {};
+
 /** The refusal as the GraphQL surface shows it: its facts, with a sentence. */
 export function refusalView<C extends Code>(refusal: SourceOf<C>): Extract<Rejections, { code: C }> {
   const { code } = refusal;
   const sentence = { message: sentences[code](refusal), retryable: retryable[code] };
-  return { ...refusal, ...sentence } as unknown as Extract<Rejections, { code: C }>;
+  return { ...refusal, ...factsOf(refusal), ...sentence } as unknown as Extract<Rejections, { code: C }>;
 }
 
 export const storageUnavailable: StorageUnavailable = refusalView<'STORAGE_UNAVAILABLE'>({

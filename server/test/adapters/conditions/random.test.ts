@@ -24,14 +24,7 @@ function quoted(value: string): string {
   return `"${inner.join('')}"`;
 }
 
-interface Expressions {
-  bool: string;
-  int: string;
-  double: string;
-  string: string;
-  list: string;
-  dyn: string;
-}
+type Expressions = Record<'bool' | 'int' | 'double' | 'string' | 'list' | 'dyn', string>;
 
 const expressions = fc.letrec<Expressions>((of) => {
   const call = (name: string, ...given: readonly fc.Arbitrary<string>[]) =>

@@ -82,7 +82,15 @@ describe('Opening a database', () => {
       },
       { kind: 'TOOL', payload: { callId: 'c', name: 'shell', content: '' } },
     ];
-    const { superseded: _, origin: _o, context, checkpoint: _c, budgetLimit: _b, ...fold } = emptyProjection;
+    const {
+      superseded: _,
+      watches: _w,
+      origin: _o,
+      context,
+      checkpoint: _c,
+      budgetLimit: _b,
+      ...fold
+    } = emptyProjection;
     const projections = [
       { ...fold, ...old, queue: { items: old.items, held: true }, items: undefined },
       { ...fold, configuration: old.configuration, lifecycle: 'OPEN', revision: entries.length },
@@ -149,7 +157,7 @@ describe('Opening a database', () => {
 
   it('that is older counts what its models are told, however much it is, but what was taken back (D-39)', async () => {
     await migrateTo('Migration20261130165943_elsewhere');
-    const { context: _, checkpoint: _c, budgetLimit: _b, ...fold } = emptyProjection;
+    const { context: _, watches: _w, checkpoint: _c, budgetLimit: _b, ...fold } = emptyProjection;
     const spans = [
       { after: 10, through: 20 },
       { after: 100, through: 350 },

@@ -20,6 +20,7 @@ import { createServices } from '../../../src/app/services/index.ts';
 import { createTokens, type Tokens } from '../../../src/app/services/tokens.ts';
 import type { Command } from '../../../src/core/inputs.ts';
 import type { Guidance } from '../../../src/ports/guidance.ts';
+import type { Conditions } from '../../../src/ports/conditions.ts';
 import type { Ids } from '../../../src/ports/ids.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import type { ModelAnswer, ModelInfo } from '../../../src/ports/model.ts';
@@ -89,6 +90,12 @@ export const unchanged = {
 /** No file says anything to a model. */
 const noGuidance: Guidance = { ofServer: () => null, ofWorkspace: () => Promise.resolve(null) };
 
+const noConditions: Conditions = {
+  check: () => Promise.resolve({ type: 'sound' }),
+  judge: () => Promise.resolve({ type: 'holdsNot' }),
+  stop: () => Promise.resolve(),
+};
+
 /** An answer that can be counted, and on which the step throws. */
 export const poison: ModelAnswer = {
   type: 'answered',
@@ -117,6 +124,8 @@ export async function createWorld(
     readonly storage?: MemoryStorage;
     readonly host?: string;
     readonly workspaces?: Workspaces;
+    /** Without them every condition is sound, and none holds. */
+    readonly conditions?: Conditions;
     readonly ids?: Ids;
     readonly random?: () => number;
     /** What is known of the models, the default first. */
@@ -175,6 +184,10 @@ export async function createWorld(
     sessionId,
     random: options.random ?? (() => 0.5),
     ...(options.limits && { limits: options.limits }),
+    async fires(workstreamId) {
+      const asked = { workstreamId, sessionId, host, limit: 100 };
+      return (await storage.watches.deliveries(asked)).map(({ fire }) => fire);
+    },
   });
   const lookout = options.looksOut
     ? createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log })
@@ -206,8 +219,12 @@ export async function createWorld(
     reserving,
     search: storage.search,
     usage: storage.usage,
+    watches: storage.watches,
+    conditions: options.conditions ?? noConditions,
+    watchRound: { figures: () => ({ running: 2, polls: 3, fires: 4, errors: 5, lateP99Ms: 6.5 }) },
     prompt,
     sessionId,
+    host,
     isStopping: options.isStopping ?? (() => false),
     awake: lookout.awake,
     serverInfo: () => Promise.reject(new Error('not asked here')),

@@ -125,7 +125,7 @@ export function celConditions(): Conditions {
     judge.child.ref();
     judge.child.channel?.ref();
     judge.waiting = waiting;
-    judge.timer = setTimeout(() => retire(judge, tooSlow), patienceMs);
+    judge.timer = setTimeout(() => retire(judge, hung), patienceMs);
     judge.child.send(waiting.job, (error) => {
       if (error) retire(judge, unstarted);
     });
@@ -166,6 +166,7 @@ export function celConditions(): Conditions {
 
 const unstarted =
   'The process that judges conditions could not be started: this machine may have too little memory left.';
+const hung = 'It did not come to an end: look at less of the output, or use a simpler pattern.';
 const tooLong = `A condition may have at most ${maxExpression} characters.`;
 const outputTooLong = 'The output is too long to be judged: let the command print less.';
 const ended = 'The server is being stopped.';

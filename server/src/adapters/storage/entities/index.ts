@@ -7,6 +7,7 @@ import { NodeSessionRow } from './node-session.ts';
 import { QueuedMessageRow } from './queued-message.ts';
 import { ReceiptRow } from './receipt.ts';
 import { TurnRow } from './turn.ts';
+import { WatchDeliveryRow, WatchPollRow, WatchRow } from './watch.ts';
 import { WorkstreamDeletionRow } from './workstream-deletion.ts';
 import { WorkstreamRow } from './workstream.ts';
 
@@ -22,6 +23,9 @@ export const entities = [
   ReceiptRow,
   ModelCallRow,
   UsageDayRow,
+  WatchRow,
+  WatchPollRow,
+  WatchDeliveryRow,
   AccessTokenRow,
   LoginCodeRow,
 ];

@@ -21,6 +21,8 @@ const schema = defineEntity({
     epoch: p.bigint('number'),
     /** Who runs it, or whose reservation it is; a session that ended is nobody. */
     ownerSession: () => p.manyToOne(NodeSessionRow).mapToPk().nullable().deleteRule('set null'),
+    /** Machine of the session that made it or ran it last: its workspace is there. Null: not known any more. */
+    host: p.text().nullable(),
     /** Revision of the last entry; 0 before the first. */
     revision: p.bigint('number'),
     generation: p.bigint('number'),

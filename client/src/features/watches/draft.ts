@@ -1,0 +1,161 @@
+/**
+ * Owns: a watch as it stands in the fields of its form, and as the server takes it. Pure.
+ * Does not own: what a watch may be (the server answers a refusal that names the field).
+ *
+ * Invariant: an edit sends only what was changed, so that it undoes nothing that somebody else did.
+ */
+import type { WatchDefinition } from 'schema/projection';
+import type { Problem } from '../../lib/action.svelte.ts';
+
+export interface Draft {
+  readonly name: string;
+  readonly command: string;
+  readonly every: string;
+  readonly condition: string;
+  /** Empty: as many as is usual. */
+  readonly maxPolls: string;
+  /** How long from now; empty: as it is, or none. */
+  readonly deadline: string;
+  /** The deadline that is set is to go. */
+  readonly noDeadline: boolean;
+  readonly repeat: boolean;
+  readonly instruction: string;
+}
+
+export const emptyDraft: Draft = {
+  name: '',
+  command: '',
+  every: '5m',
+  condition: '',
+  maxPolls: '',
+  deadline: '',
+  noDeadline: false,
+  repeat: false,
+  instruction: '',
+};
+
+export const draftOf = (definition: WatchDefinition): Draft => ({
+  name: definition.name,
+  command: definition.command,
+  every: everyText(definition.everySeconds),
+  condition: definition.condition ?? '',
+  maxPolls: String(definition.maxPolls),
+  deadline: '',
+  noDeadline: false,
+  repeat: definition.repeat,
+  instruction: definition.instruction ?? '',
+});
+
+/** `1h30m`, as the field takes it. */
+export function everyText(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 3_600), 'h'],
+    [Math.floor((seconds % 3_600) / 60), 'm'],
+    [seconds % 60, 's'],
+  ] as const;
+  return parts.flatMap(([count, unit]) => (count > 0 ? [`${count}${unit}`] : [])).join('');
+}
+
+const MOST_POLLS = 10_000;
+
+/** Null: nothing is said of it. */
+function pollsOf(
+  text: string,
+): { readonly ok: true; readonly value: number | null } | { readonly ok: false } {
+  const digits = text.replace(/[\s,.'’]/g, '');
+  if (digits === '') return { ok: true, value: null };
+  const value = /^\d{1,6}$/.test(digits) ? Number(digits) : 0;
+  return value >= 1 && value <= MOST_POLLS ? { ok: true, value } : { ok: false };
+}
+
+/** What is wrong with what stands there, as far as that is known without the server. */
+export const pollsProblem = ({ maxPolls }: Pick<Draft, 'maxPolls'>): Problem | null =>
+  pollsOf(maxPolls).ok
+    ? null
+    : {
+        message: 'Write a whole number from 1 to 10,000, or leave it empty.',
+        field: 'maxPolls',
+        unsettled: false,
+        code: null,
+      };
+
+/** For a new one; null: blank, the server chooses or there is none. */
+export interface NewWatch {
+  readonly name: string | null;
+  readonly command: string;
+  readonly every: string;
+  readonly condition: string | null;
+  readonly maxPolls: number | null;
+  readonly deadline: string | null;
+  readonly repeat: boolean;
+  readonly instruction: string | null;
+}
+
+/** For one that is there; null: as it is, blank: none. */
+export type WatchChange = { readonly [Field in keyof NewWatch]: NewWatch[Field] | null };
+
+const filled = (text: string): string | null => (text.trim() === '' ? null : text);
+
+/** Null: what stands in the fields cannot be. */
+export function newWatch(draft: Draft): NewWatch | null {
+  const polls = pollsOf(draft.maxPolls);
+  if (!polls.ok) return null;
+  const { command, every, repeat } = draft;
+  return {
+    name: filled(draft.name),
+    command,
+    every,
+    condition: filled(draft.condition),
+    maxPolls: polls.value,
+    deadline: filled(draft.deadline),
+    repeat,
+    instruction: filled(draft.instruction),
+  };
+}
+
+/** What of it is to change; `nothing` where it is so already, null where it cannot be. */
+export function watchChange(draft: Draft, seen: WatchDefinition): WatchChange | 'nothing' | null {
+  const polls = pollsOf(draft.maxPolls);
+  if (!polls.ok) return null;
+  const was = draftOf(seen);
+  const text = (field: 'command' | 'every' | 'condition' | 'instruction') =>
+    draft[field] === was[field] ? null : draft[field];
+  const change: WatchChange = {
+    name: draft.name === was.name ? null : filled(draft.name),
+    command: text('command'),
+    every: text('every'),
+    condition: text('condition'),
+    maxPolls: polls.value === seen.maxPolls ? null : polls.value,
+    deadline: draft.noDeadline && seen.deadline !== null ? '' : filled(draft.deadline),
+    repeat: draft.repeat === was.repeat ? null : draft.repeat,
+    instruction: text('instruction'),
+  };
+  return Object.values(change).every((value) => value === null) ? 'nothing' : change;
+}
+
+/** The fields after somebody else edited it: what was typed stays, what was not shows what it is now. */
+export function rebased(draft: Draft, seen: WatchDefinition, now: WatchDefinition): Draft {
+  const was = draftOf(seen);
+  const is = draftOf(now);
+  const take = <Field extends keyof Draft>(field: Field): Draft[Field] =>
+    draft[field] === was[field] ? is[field] : draft[field];
+  return {
+    name: take('name'),
+    command: take('command'),
+    every: take('every'),
+    condition: take('condition'),
+    maxPolls: take('maxPolls'),
+    deadline: take('deadline'),
+    noDeadline: take('noDeadline'),
+    repeat: take('repeat'),
+    instruction: take('instruction'),
+  };
+}
+
+const fields: readonly string[] = Object.keys(emptyDraft);
+
+/** The field a refusal is about; null: none. */
+export function fieldOf(problem: Problem | null): string | null {
+  if (problem?.code === 'WATCH_NAME_TAKEN') return 'name';
+  return fields.find((field) => field === problem?.field) ?? null;
+}
