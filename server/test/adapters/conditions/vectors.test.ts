@@ -149,7 +149,10 @@ const refusals: readonly (readonly [id: string, condition: string, column: numbe
 ];
 
 describe('Conditions in CEL', () => {
-  it.each(rows)('give the verdict of the vector: %s %s', async (_id, condition, output, expected, other) => {
+  const whole = rows.map(
+    ([id, condition, output, expected, other = {}]) => [id, condition, output, expected, other] as const,
+  );
+  it.each(whole)('give the verdict of the vector: %s %s', async (_id, condition, output, expected, other) => {
     expect(await conditions.check(condition)).toEqual({ type: 'sound' });
     const verdict = await conditions.judge(condition, facts(output, other));
     expect(verdict.type).toBe(verdictOf[expected]);
