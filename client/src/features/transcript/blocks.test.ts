@@ -453,7 +453,7 @@ it('D-84 tells a fire as the word of the server, and what becomes of its watch o
 it('D-85 says that a watch began a turn, once and not of one that a person began', () => {
   const texts = (bodies: readonly EntryBody[]) =>
     show(bodies).flatMap((block) => (block.type === 'mark' ? [block.text] : []));
-  expect(texts([begun(1), begun(1)])).toEqual(['A watch began this turn']);
+  expect(texts([begun(1), begun(1)])).toEqual(['A watch began this turn (depth 1 of 5)']);
   expect(texts([begun()])).toEqual([]);
   // What is loaded begins in the middle of it.
   expect(texts([begun(1, '2026-11-30T09:00:00.000Z')])).toEqual([]);

@@ -1,6 +1,6 @@
 /** Owns: what an entry about a watch is told as in the transcript. Pure. */
 import type { Author, Watch } from 'schema/projection';
-import { spanWords, statusWords } from './watch-words.ts';
+import { spanWords } from './watch-words.ts';
 
 export interface WatchNews {
   readonly text: string;
@@ -34,15 +34,5 @@ export function watchNews(before: Watch | undefined, now: Watch, at: string): Wa
   return tell(before ? 'told to poll at once' : 'resumed, or told to poll at once');
 }
 
-const sayingOf = ({
-  definition: { everySeconds, condition, repeat },
-  status,
-  pausedBy,
-  end,
-}: Watch): string =>
-  [
-    `every ${spanWords(everySeconds)}`,
-    condition === null ? 'until its output changes' : 'until its condition holds',
-    ...(repeat ? ['again and again'] : []),
-    ...(status === 'PAUSED' ? [statusWords({ status, pausedBy, end }).toLowerCase()] : []),
-  ].join(', ');
+const sayingOf = ({ definition: { everySeconds, condition, repeat } }: Watch): string =>
+  `every ${spanWords(everySeconds)}, ${repeat ? 'whenever' : 'until'} its ${condition === null ? 'output changes' : 'condition holds'}`;

@@ -80,8 +80,9 @@ it('leaves nothing of an interval out, and tells a long time in two units', () =
 
 it('counts down to the next poll, and says when it is due', () => {
   const before = (ms: number) => nextWords(at, Date.parse(at) - ms);
-  expect([before(40_000), before(0), before(-500), nextWords(null, 0)]).toEqual([
+  expect([before(40_000), before(3_599_000), before(0), before(-500), nextWords(null, 0)]).toEqual([
     'next in 40 s',
+    'next in 59 min',
     'due now',
     'due now',
     null,
@@ -127,9 +128,11 @@ it('tells where a watch was when it fired, and that a fire too far from a person
   ]);
 });
 
-it('says that a watch began a turn, and how far that is from a person once there is another between', () => {
-  expect(begunByWatch(1)).toBe('A watch began this turn');
-  expect(begunByWatch(3)).toMatch(/3 watches away from a person/);
+it('says that a watch began a turn, and how far that is from a person (D-85)', () => {
+  expect([1, 5].map(begunByWatch)).toEqual([
+    'A watch began this turn (depth 1 of 5)',
+    'A watch began this turn (depth 5 of 5)',
+  ]);
 });
 
 it('tells of each change of a watch in words', () => {
@@ -149,7 +152,7 @@ it('tells of each change of a watch in words', () => {
 it('says who edited a watch, and how it was called before', () => {
   const named = { ...watch().definition, name: 'build', condition: 'exit_code != 0', repeat: true };
   expect(watchNews(watch(), watch({ version: 2, definition: named }), later)).toEqual({
-    text: 'Watch “build” edited, once “ci”: every 5 min, until its condition holds, again and again',
+    text: 'Watch “build” edited, once “ci”: every 5 min, whenever its condition holds',
     by: author,
   });
 });

@@ -74,11 +74,13 @@ export function pollsWords({
 export function nextWords(nextPollAt: string | null, now: number): string | null {
   if (nextPollAt === null) return null;
   const seconds = Math.ceil((Date.parse(nextPollAt) - now) / 1_000);
-  return seconds > 0 ? `next in ${aboutSpan(seconds)}` : 'due now';
+  if (seconds <= 0) return 'due now';
+  // Seconds count when there are few of them.
+  return `next in ${aboutSpan(seconds < 120 ? seconds : seconds - (seconds % 60))}`;
 }
 
 export const lastWords = (lastPollAt: string | null, now: number): string | null =>
-  lastPollAt === null ? null : `last ${ago(lastPollAt, now)}`;
+  lastPollAt === null ? null : `last poll ${ago(lastPollAt, now)}`;
 
 /** Why a watch has something to say, after its name. */
 export const reasonWords: Readonly<Record<Fire['reason'], string>> = {
@@ -112,11 +114,9 @@ export function fireFacts(
   return `${said}.${ended ? ' It has ended.' : ''}${stays}`;
 }
 
-/** That no person began a turn. */
+/** That no person began a turn, and how many watches stand between. */
 export const begunByWatch = (depth: number): string =>
-  depth === 1
-    ? 'A watch began this turn'
-    : `A watch began this turn, ${depth} watches away from a person (${mostDepth} at most)`;
+  `A watch began this turn (depth ${depth} of ${mostDepth})`;
 
 /** How a poll went. `mark`: a shape, for who does not see colours. */
 export const outcomeOf = ({ fired, error, exitCode }: Pick<Poll, 'fired' | 'error' | 'exitCode'>) => {
