@@ -7,7 +7,7 @@ import { newKey } from '../../../e2e/support/api.ts';
 import { ofKind } from '../../../e2e/support/journal-laws.ts';
 import { audit } from '../support/audits.ts';
 import type { ChatBody, Step } from '../support/scripted-provider.ts';
-import { asksForSummary, tokensOfBody, wrongOrder } from './context-endpoint.ts';
+import { asksForSummary, tokensOfBody, wrongOrder } from '../support/context-endpoint.ts';
 import {
   createContextWorld,
   either,
