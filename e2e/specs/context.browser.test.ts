@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { asksForSummary, strictly, type Seen } from '../../server/test/integration/context-endpoint.ts';
+import { asksForSummary, strictly, type Seen } from '../../server/test/support/context-endpoint.ts';
 import { startScriptedProvider } from '../../server/test/support/scripted-provider.ts';
 import { newKey } from '../support/api.ts';
 import { createBrowserWorld } from '../support/browser.ts';

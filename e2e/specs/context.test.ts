@@ -11,7 +11,7 @@ import {
   type ScriptedProvider,
   type Step,
 } from '../../server/test/support/scripted-provider.ts';
-import { asksForSummary, strictly, type Seen } from '../../server/test/integration/context-endpoint.ts';
+import { asksForSummary, strictly, type Seen } from '../../server/test/support/context-endpoint.ts';
 import { newKey, type Api, type Result } from '../support/api.ts';
 import { brokenLaws, ofKind } from '../support/journal-laws.ts';
 import { makePlace, startWeir, type Weir } from '../support/weir.ts';

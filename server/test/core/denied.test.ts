@@ -49,6 +49,7 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'sudo rm -rf /',
     'sudo -u root -n rm -rf /',
     'sudo --user root rm -rf /',
+    'sudo -p "" rm -rf /',
     'doas rm -rf /',
     'env rm -rf /',
     'env -i -u A X=1 rm -rf /',
@@ -234,6 +235,8 @@ const harmless = [
   'cd /tmp && rm -rf *',
   'cd / && cd tmp && rm -rf *',
   '(cd /); rm -rf *',
+  '(x=/); rm -rf "$x"',
+  "echo 'rm -rf /' | sh < safe.sh",
   'cd / | true; rm -rf *',
   'cd "$DIR" && rm -rf *',
   'cd / && ls && cd - && rm -rf *',
@@ -305,6 +308,7 @@ const harmless = [
   'cat /proc/cpuinfo environ',
   'echo /proc/1/environ',
   'f() { f; }; f',
+  'walk() { [ -d "$1" ] && walk "$1/a"; walk "$1/b"; }; walk .',
   'walk() { for d in */; do (cd "$d" && walk) & done; wait; }; walk',
   'a() { b | b; }; a',
   'xargs rm -rf',
@@ -444,6 +448,9 @@ describe('reading a command', () => {
     ['nested conditions', nested('if ', ';then :;fi')],
     ['nested loops', nested('for x in a b c d;do ', ';done')],
     ['here-documents', filled('<<a ')],
+    ['here-documents, many more than a command has room for', '<<a '.repeat(60_000)],
+    ['nested substitutions, many more than a command has room for', nested('$(', ')', 250_000)],
+    ['a deep function that calls itself', `f(){ ${'echo $('.repeat(240)}f${')'.repeat(240)}; }; f`],
     ['here-documents of many lines', filled(`${'<<a '.repeat(990)}\n`)],
     ['commands', filled('a\n')],
     ['wrappers', filled('sudo ')],
@@ -470,8 +477,8 @@ describe('reading a command', () => {
     const before = process.cpuUsage();
     deniedIn(command);
     const { user, system } = process.cpuUsage(before);
-    // Measured: under 0.3 s each. What grows with the square or worse takes many times as long.
-    expect((user + system) / 1_000).toBeLessThan(2_000);
+    // Measured: under 0.4 s each. What grows with the square or worse takes many times as long.
+    expect((user + system) / 1_000).toBeLessThan(4_000);
   });
 
   it('finds what comes last in a command as long as one may be', () => {

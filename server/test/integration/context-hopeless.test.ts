@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry, TurnOutcome } from 'schema/projection';
 import { ofKind } from '../../../e2e/support/journal-laws.ts';
 import type { Step } from '../support/scripted-provider.ts';
-import { asksForSummary } from './context-endpoint.ts';
+import { asksForSummary } from '../support/context-endpoint.ts';
 import {
   createContextWorld,
   either,

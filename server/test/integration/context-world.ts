@@ -10,7 +10,7 @@ import { newKey, type Api, type Result } from '../../../e2e/support/api.ts';
 import { brokenLaws } from '../../../e2e/support/journal-laws.ts';
 import { makePlace, removePlace } from '../../../e2e/support/weir.ts';
 import type { ChatBody, Step } from '../support/scripted-provider.ts';
-import { asksForSummary, tokensOfBody, tooLongFor, wrongOrder } from './context-endpoint.ts';
+import { asksForSummary, tokensOfBody, tooLongFor, wrongOrder } from '../support/context-endpoint.ts';
 import { setBench, type Bench } from './support.ts';
 
 export interface Talk {

@@ -17,7 +17,7 @@ import { brokenLaws, ofKind } from '../../../e2e/support/journal-laws.ts';
 import type { Api } from '../../../e2e/support/api.ts';
 import { makePlace, removePlace } from '../../../e2e/support/weir.ts';
 import type { ChatBody } from '../support/scripted-provider.ts';
-import { asksForSummary, strictly, type Answer, type Seen } from './context-endpoint.ts';
+import { asksForSummary, strictly, type Answer, type Seen } from '../support/context-endpoint.ts';
 import { setBench, type Bench } from './support.ts';
 
 const seed = Number(process.env['CONTEXT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));

@@ -4,8 +4,7 @@
  * its result.
  * Does not own: what the model says; that is the script of a test.
  */
-import { expect } from 'vitest';
-import type { ChatBody, Piece, Step } from '../support/scripted-provider.ts';
+import type { ChatBody, Piece, Step } from './scripted-provider.ts';
 
 /** With 3, English prose counts 1.6 times what we take it for, and code or digits half of that. */
 const bytesPerToken = Number(process.env['CONTEXT_BYTES_PER_TOKEN'] ?? 4);
@@ -92,7 +91,3 @@ export function wrongOrder({ messages }: ChatBody): string | null {
   }
   return open.size > 0 ? `${open.size} calls have no result` : null;
 }
-
-/** Fails with the first that was not taken. */
-export const expectAllTaken = (seen: readonly Seen[]): void =>
-  expect(seen.filter(({ refused }) => refused !== null)).toEqual([]);
