@@ -3,7 +3,6 @@ import type { PolledWatch } from 'schema/client-kit';
 import type { Fire, Watch, WatchDefinition } from 'schema/projection';
 import { ago } from '../../lib/words.ts';
 import { tokensInFull } from '../models/model-words.ts';
-import type { Poll } from './poll-chart.ts';
 
 type Standing = Pick<Watch, 'status' | 'pausedBy' | 'end'>;
 
@@ -118,8 +117,14 @@ export function fireFacts(
 export const begunByWatch = (depth: number): string =>
   `A watch began this turn (depth ${depth} of ${mostDepth})`;
 
+interface Polled {
+  readonly fired: boolean;
+  readonly error: string | null;
+  readonly exitCode: number | null;
+}
+
 /** How a poll went. `mark`: a shape, for who does not see colours. */
-export const outcomeOf = ({ fired, error, exitCode }: Pick<Poll, 'fired' | 'error' | 'exitCode'>) => {
+export const outcomeOf = ({ fired, error, exitCode }: Polled) => {
   if (error !== null) return outcomes.ERROR;
   if (fired) return outcomes.FIRED;
   return exitCode === 0 ? outcomes.QUIET : outcomes.EXIT;
