@@ -164,7 +164,7 @@ function bodyOf(wire: WireEntry): EntryBody {
   }
 }
 
-const noMark: ContextMark = { told: 0, counted: null, overhead: 0, window: null };
+const noMark: ContextMark = { told: 0, counted: null, scale: 1, overhead: 0, window: null };
 
 const turnOf = ({ compaction, ...turn }: ResultOf<typeof turnFields>): Turn => ({
   ...turn,

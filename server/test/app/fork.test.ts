@@ -19,7 +19,8 @@ type Body = EntryBody & { readonly tokens?: number };
 
 const mark = (tokens: number, counted = tokens): ContextMark => ({
   told: tokens,
-  counted: { tokens: counted, told: tokens, scale: 1 },
+  counted: { tokens: counted, told: tokens },
+  scale: 1,
   overhead: 7,
   window: 1_000,
 });

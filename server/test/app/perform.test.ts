@@ -92,7 +92,7 @@ async function ask(more: Partial<CallModel> = {}): Promise<FakeCall | undefined>
     conversation: [],
     conversationFrom: 0,
     instructions: 'Speak German.',
-    context: { told: 100, counted: null, overhead: 0, window: null },
+    context: { told: 100, counted: null, scale: 1, overhead: 0, window: null },
     guarded: true,
     ...more,
   });
@@ -108,6 +108,7 @@ const overhead = overheadOf('Be brief.', [definition]);
 const tokens = (count: number): CallModel['context'] => ({
   told: count,
   counted: null,
+  scale: 1,
   overhead: 0,
   window: null,
 });
@@ -211,8 +212,8 @@ describe('A request that would not fit', () => {
   });
 
   it('is judged by what the provider counted, with the window that is known now', async () => {
-    const counted = { tokens: 9_500, told: 100, scale: 1 };
-    await ask({ context: { told: 100, counted, overhead: 0, window: 1_000_000 } });
+    const counted = { tokens: 9_500, told: 100 };
+    await ask({ context: { told: 100, counted, scale: 1, overhead: 0, window: 1_000_000 } });
     expect(model.calls).toHaveLength(0);
   });
 

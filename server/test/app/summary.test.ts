@@ -39,7 +39,7 @@ const checkpoint = (summary: string): Entry => ({
   after: 1,
   model: 'm',
   alias: 'a',
-  context: { told: 0, counted: null, overhead: 0, window: null },
+  context: { told: 0, counted: null, scale: 1, overhead: 0, window: null },
 });
 
 /** Begins a summary of these entries, by a model that reads `window` tokens and, if `listed`, is known to. */

@@ -235,12 +235,17 @@ describe('results that do not fit', () => {
     expect(advices(w)).toHaveLength(1);
   });
 
-  it('after all, as the provider says, end the turn: room was made for this answer (D-39)', () => {
+  it('after all, as the provider says, have room made for them once more, and then the first error is reported (D-39; broke: the turn failed at once)', () => {
     const w = owed();
     w.store();
     w.summarised('In short.');
     w.store();
     w.overflow('THERE', 'Too long.');
+    expect(trigger(w)).toBe('OVERFLOW');
+    w.store();
+    w.summarised('Shorter.');
+    w.store();
+    w.overflow('THERE', 'Still too long.');
     expect(outcome(w)).toMatchObject({ type: 'FAILED', message: 'Too long.' });
   });
 

@@ -56,7 +56,7 @@ const summary = (text: string, request: string | null, author: Author = ann): Sa
   after: 0,
   model: 'm',
   alias: 'm',
-  context: { told: 0, counted: null, overhead: 0, window: null },
+  context: { told: 0, counted: null, scale: 1, overhead: 0, window: null },
 });
 
 /** As they are told, each with its tokens. */

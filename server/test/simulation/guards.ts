@@ -429,7 +429,7 @@ export const guards: readonly Guard[] = [
     without: [
       change(
         'src/core/turn/answer.ts',
-        'if (draft.state.projection.context.tried) return null;',
+        "if (draft.state.projection.context.tried === 'OVERFLOW') return null;",
         'if (draft.state.projection.context.told < 0) return null;',
       ),
     ],

@@ -5,7 +5,8 @@ import { fullnessOf } from './fullness.ts';
 /** As a provider counted it, unless something came since. */
 const mark = (tokens: number, since = 0): ContextMark => ({
   told: 100 + since,
-  counted: { tokens, told: 100, scale: 2 },
+  counted: { tokens, told: 100 },
+  scale: 2,
   overhead: 50,
   window: 32_000,
 });

@@ -27,7 +27,7 @@ interface Sized {
 /** The results as the model is told them, in the same order. */
 export function sizeResults(results: readonly ToolResult[], context: Context): readonly ToolResult[] {
   if (context.window === null) return results;
-  const scale = context.counted?.scale ?? 1;
+  const { scale } = context;
   const each = context.window / 2 / scale;
   const sized = results.map((result) => ({ result, tokens: estimateTokens(result.content) }));
   const shares = share(sized, Math.floor(roomIn(context) / scale));

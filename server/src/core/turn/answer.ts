@@ -95,10 +95,13 @@ export function modelEnded(
   }
 }
 
-/** It does not fit: once between two answers room is made (D-39). Null: that was tried, or nothing can be done. */
+/**
+ * It does not fit: once between two answers room is made for that (D-39), also where a summary was made before for what we
+ * took it to be: the endpoint knows how long it is. Null: that was tried, or nothing can be done.
+ */
 function makeRoom(draft: StepDraft, overflow: ModelFault): StepDraft | null {
   const idle = patch(draft, { attempt: null, overflow });
-  if (draft.state.projection.context.tried) return null;
+  if (draft.state.projection.context.tried === 'OVERFLOW') return null;
   if (isSpent(draft.state)) return askModel(idle);
   const compacting = beginCompaction(idle, 'OVERFLOW');
   if (compacting) return compacting;

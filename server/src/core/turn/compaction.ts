@@ -28,7 +28,7 @@ export function isOwed(state: State, tokens: number): boolean {
 export const isDueAtEnd = (state: State): boolean =>
   isOverSoft(contextOf(state)) && mayTry(state) && !isSpent(state);
 
-const mayTry = (state: State): boolean => !state.projection.context.tried && !isHopeless(state);
+const mayTry = (state: State): boolean => state.projection.context.tried === null && !isHopeless(state);
 
 /** True when it came to nothing too often in this turn. */
 export const isHopeless = ({ projection }: State): boolean => projection.context.failures >= maxFailures;
