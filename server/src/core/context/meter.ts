@@ -11,7 +11,6 @@ import {
   usedOf,
   type Context,
   type ContextMark,
-  type Counted,
   type Entry,
   type EntryOf,
   type Usage,
