@@ -47,6 +47,10 @@ describe('An endpoint', () => {
     expect(health.stateOf({ ...e })).toBe('FAILING');
   });
 
+  it('does not rest where the clock was set back', () => {
+    expect(failing(5).rests(e, 999)).toBe(false);
+  });
+
   it('rests for a minute, gets another chance, and rests again when that fails', () => {
     const health = failing(5);
     expect(health.rests(e, 1_000)).toBe(true);
@@ -76,8 +80,11 @@ describe('An endpoint', () => {
 
   it('that no alias leads to any more is forgotten', () => {
     const health = failing(5);
+    health.keep(new Set(['e']));
+    expect(health.stateOf({ ...e })).toBe('DEGRADED');
     health.keep(new Set(['another']));
-    expect(health.stateOf(e)).toBe('UNKNOWN');
+    // Whoever leads to it again is set up anew.
+    expect(health.stateOf({ ...e })).toBe('UNKNOWN');
   });
 });
 
@@ -101,6 +108,30 @@ describe('A model', () => {
       expect([health.stateOf(e), health.problemOf(e)]).toEqual(['HEALTHY', null]);
     },
   );
+
+  it.each(['OVERLOADED', 'CONNECTION', 'RATE_LIMIT'] as const)(
+    'that fails with %s is failing, then degraded, though a neighbour answers (broke: it was well, and asked first for ever)',
+    (kind) => {
+      const health = createHealth();
+      const neighbour = { ...e };
+      for (let n = 1; n <= 5; n += 1) {
+        health.failed(e, kind, `It failed, ${n}.`, 1_000);
+        health.succeeded(neighbour);
+        expect(health.stateOf(e)).toBe(n < 5 ? 'FAILING' : 'DEGRADED');
+        expect(health.problemOf(e)).toContain(`It failed, ${n}.`);
+      }
+      expect([health.stateOf(neighbour), health.problemOf(neighbour)]).toEqual(['HEALTHY', null]);
+      expect([health.rests(e, 1_000), health.rests(neighbour, 1_000)]).toEqual([true, false]);
+      health.succeeded(e);
+      expect([health.stateOf(e), health.rests(e, 1_000)]).toEqual(['HEALTHY', false]);
+    },
+  );
+
+  it('that is asked too often says nothing of its neighbours, whose key or limit may be another', () => {
+    const health = failing(5, 'RATE_LIMIT');
+    expect([health.stateOf(e), health.rests(e, 1_000)]).toEqual(['DEGRADED', true]);
+    expect([health.stateOf({ ...e }), health.rests({ ...e }, 1_000)]).toEqual(['UNKNOWN', false]);
+  });
 
   it('says of its failures the last', () => {
     const health = createHealth();

@@ -270,6 +270,19 @@ describe('An endpoint that fails five times in a row', () => {
     expect(await ask('a').outcome).toMatchObject({ text: 'a' });
   });
 
+  it('is asked last in favour of a fallback that answers at the same place (D-37)', async () => {
+    const a = await set('a', { fallbacks: ['twin'] });
+    change([...all, { ...all[0]!, alias: 'twin', model: 'model-twin', fallbacks: [] }]);
+    a.respond(({ model }) => (model === 'model-twin' ? { stream: ['twin'] } : down));
+    for (let n = 0; n < 5; n += 1) {
+      expect(await ask('a').outcome).toMatchObject({ alias: 'a', kind: 'OVERLOADED' });
+      expect(await ask('a', { givenUp: ['a'] }).outcome).toMatchObject({ text: 'twin' });
+      expect(infoOf('a').problem).toContain('HTTP 503');
+    }
+    expect(await ask('a').outcome).toMatchObject({ alias: 'twin', text: 'twin' });
+    expect(infoOf('twin')).toMatchObject({ health: 'HEALTHY', problem: null });
+  });
+
   it('is one for all aliases that lead to it', async () => {
     const a = await set('a');
     change([...all, { ...all[0]!, alias: 'twin' }]);
@@ -282,7 +295,7 @@ describe('An endpoint that fails five times in a row', () => {
     await failTimes('a', a, 5);
     const before = all;
     change([]);
-    change(before);
+    change(before.map((binding) => ({ ...binding })));
     expect(infoOf('a')).toMatchObject({ health: 'UNKNOWN', problem: null });
   });
 
