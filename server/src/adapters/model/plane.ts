@@ -89,12 +89,12 @@ export function createPlane(deps: PlaneDeps): Model {
       onEvent({ type: 'notice', code: 'MODEL_WAITING', message: waitingFor(found, ahead) });
     });
     if (!leave) return { type: 'aborted' };
-    if (waited)
-      onEvent({ type: 'notice', code: 'MODEL_ASKED', message: `"${lane}" has a slot and is asked.` });
     try {
       // It may have been replaced, or taken away, while this one waited.
       const binding = bindingOf(lane);
       if (!binding) return unknownAlias(lane, list());
+      if (waited)
+        onEvent({ type: 'notice', code: 'MODEL_ASKED', message: `"${lane}" has a slot and is asked.` });
       const { temperature, effort } = request.model;
       const outcome = await callerOf(binding).call(
         {
@@ -139,15 +139,13 @@ export function createPlane(deps: PlaneDeps): Model {
 
   /**
    * Gates become as wide as the settings say, and what is known of aliases that leave them is kept, for the workstreams
-   * that are still set to them.
+   * that are still set to them. Who waits for one that left has nothing to wait for, and goes on to its fallbacks.
    */
   function takeOver(): void {
-    const now = [...bound().values()];
-    for (const binding of now) {
-      known.set(binding.alias, binding);
-      gates.get(binding.alias)?.resize(binding.concurrency);
-    }
-    health.keep(new Set(now.map(({ endpoint }) => endpoint.baseUrl)));
+    const now = bound();
+    for (const [alias, binding] of now) known.set(alias, binding);
+    for (const [alias, gate] of gates) gate.resize(now.get(alias)?.concurrency ?? null);
+    health.keep(new Set([...now.values()].map(({ endpoint }) => endpoint.baseUrl)));
   }
 
   takeOver();
