@@ -187,17 +187,46 @@ describe('an answer of the responses API is the same however often and in whatev
     expect(outcome).toMatchObject({ text: 'abc' });
   });
 
-  test('arguments that nothing names are a call that the tools refuse, unless a call that is named has them too', () => {
+  const end = { type: 'response.completed', response: {} };
+  const added = (item: object) => ({ type: 'response.output_item.added', output_index: 0, item });
+
+  test.each<[string, object]>([
+    ['in a piece', { type: 'response.function_call_arguments.delta', item_id: 'x', delta: '{"a":1}' }],
+    ['as a whole', { type: 'response.function_call_arguments.done', item_id: 'x', arguments: '{"a":1}' }],
+    ['as nothing', { type: 'response.function_call_arguments.done', item_id: 'x', arguments: '' }],
+  ])(
+    'arguments that come %s, of a call that does not, are an answer with a part missing (D-37)',
+    (_, lone) => {
+      const text = { type: 'response.output_text.delta', item_id: 'm', delta: 'so' };
+      for (const events of [
+        [lone, end],
+        [text, lone, end],
+      ])
+        expect(responses(events)).toMatchObject({
+          type: 'failed',
+          kind: 'MALFORMED',
+          accepted: true,
+          message: expect.stringContaining('arguments came of a call that did not') as string,
+        });
+      // What is missing of an answer that was cut is no fault: none of its calls are run (D-38).
+      expect(responses([text, lone, { type: 'response.incomplete', response: {} }])).toMatchObject({
+        text: 'so',
+        finish: 'LENGTH',
+      });
+    },
+  );
+
+  test('a call that is announced and has no name is one that the tools refuse (D-35)', () => {
+    const nameless = { type: 'function_call', id: 'x', call_id: 'c', arguments: '' };
+    const done = { type: 'response.function_call_arguments.done', item_id: 'x', arguments: '{"a":1}' };
+    const outcome = responses([added(nameless), done, end]);
+    expect(outcome).toMatchObject({ calls: [{ providerId: 'c', name: '', arguments: '{"a":1}' }] });
+  });
+
+  test('arguments that a call with a name has too are no second one', () => {
     const delta = { type: 'response.function_call_arguments.delta', item_id: 'x', delta: '{"a":1}' };
     const item = { ...call(1, '{"a":1}'), id: 'y' };
-    const end = { type: 'response.completed', response: {} };
-    expect(responses([delta, end])).toMatchObject({ calls: [{ name: '', arguments: '{"a":1}' }] });
-    const twice = responses([
-      delta,
-      { type: 'response.output_item.added', item },
-      { ...delta, item_id: 'y' },
-      end,
-    ]);
+    const twice = responses([delta, added(item), { ...delta, item_id: 'y' }, end]);
     expect(twice).toMatchObject({ calls: [{ name: 'shell', arguments: '{"a":1}' }] });
     expect(twice).toHaveProperty('calls.length', 1);
   });

@@ -118,6 +118,7 @@ export function createDrain(
         claim(null);
         return;
       // What these mean is the reader's matter: they end it.
+      case 'missing':
       case 'error':
       case 'end':
         return;

@@ -99,6 +99,7 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
         if (drain.isComplete()) continue;
         return fault(faultFromDescription(scope, chunk.description, null));
       }
+      if (chunk.type === 'missing') return fault(createFault('MALFORMED', scope, { detail: chunk.what }));
       if (drain.add(chunk) === 'TOO_LONG') return fault(createFault('TOO_LONG', scope));
     }
     return null;
