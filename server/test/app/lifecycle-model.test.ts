@@ -118,10 +118,8 @@ class Life {
         if (!dead.is) this.folders.delete(path);
         return null;
       },
-      own: async (id) => {
-        const { path } = folderOf(id);
-        return this.folders.has(path) ? path : null;
-      },
+      own: async (id) => folderOf(id).path,
+      ownRoot: async () => '/folders',
     };
     this.world = await createWorld({
       clock: this.clock,
