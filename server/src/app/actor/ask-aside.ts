@@ -11,7 +11,7 @@ import { within } from '../within.ts';
 
 /** What nobody waits for may take no longer, its waits included: a minute is what a provider may ask for. Milliseconds. */
 const termMs = 120_000;
-/** One call: it has a slot that a turn may want. */
+/** One call, from when it is asked: it has a slot that a turn may want. */
 const callMs = 30_000;
 
 /** The answer; null: none came, or it was aborted. Begins with `lane`. */
@@ -27,14 +27,23 @@ export async function askAside(
     over.addEventListener('abort', () => resolve(true), { once: true }),
   );
   const cancelTerm = clock.after(termMs, end);
+  let cancelCall = (): void => undefined;
+  const asked = (): void => {
+    cancelCall();
+    cancelCall = clock.after(callMs, end);
+  };
   let ladder = { ...bottom, lane: request.lane };
   try {
     for (;;) {
       const { lane, givenUp } = ladder;
-      const cancelCall = clock.after(callMs, end);
+      asked();
       const outcome = await model
-        .call({ ...request, lane, givenUp }, over, () => undefined)
-        .finally(cancelCall);
+        .call({ ...request, lane, givenUp }, over, (event) => {
+          if (event.type !== 'notice') return;
+          if (event.code === 'MODEL_WAITING') cancelCall();
+          if (event.code === 'MODEL_ASKED') asked();
+        })
+        .finally(() => cancelCall());
       if (outcome.type !== 'failed') return outcome.type === 'answered' ? outcome : null;
       const next = climb(ladder, outcome);
       if (next.type === 'giveUp') return null;
