@@ -404,6 +404,17 @@ describe('what an answer keeps can be read again', () => {
     expect(read('CHAT', raw(nested(60)))).toHaveProperty('native.parts.length', 1);
   });
 
+  test('what comes beside a call again and again is kept up to what is kept of an answer', () => {
+    const beside = (n: number) => ({ n, signature: 'x'.repeat(200_000) });
+    const events = Array.from({ length: 20 }, (_, n) =>
+      chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'shell' }, extra_content: beside(n) }] }),
+    );
+    expect(read('CHAT', sse([...events, chunk({}, 'tool_calls')]))).toMatchObject({
+      calls: [{ name: 'shell' }],
+      native: { parts: [{ call: 0, extra_content: { n: 9 } }] },
+    });
+  });
+
   test('encrypted thoughts in an item that is too deep are left out', () => {
     const item = {
       type: 'reasoning',
