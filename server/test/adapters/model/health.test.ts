@@ -1,6 +1,5 @@
 /** Owns: what is known of endpoints, and which rest (D-37). */
 import { describe, expect, it } from 'vitest';
-import { effortFor } from '../../../src/adapters/model/effort.ts';
 import { createHealth } from '../../../src/adapters/model/health.ts';
 
 /** A model at endpoint `at`. */
@@ -142,19 +141,5 @@ describe('A model', () => {
     expect(health.problemOf(e)).toBe('The last call failed. Used up.');
     health.failed(e, 'BAD_REQUEST', 'Not this one.', 0);
     expect(health.problemOf(e)).toBe('The last call failed. Used up.');
-  });
-});
-
-describe('An effort', () => {
-  it.each([
-    ['MINIMAL', ['LOW', 'HIGH'], 'LOW'],
-    ['MEDIUM', ['LOW', 'HIGH'], 'HIGH'],
-    ['XHIGH', ['LOW', 'HIGH'], 'HIGH'],
-    ['NONE', ['HIGH', 'MINIMAL'], 'MINIMAL'],
-    ['NONE', ['NONE', 'LOW'], 'NONE'],
-    ['HIGH', [], null],
-    [null, ['LOW'], null],
-  ] as const)('%s is, for a model that knows %j, %s', (wanted, known, told) => {
-    expect(effortFor(wanted, known)).toBe(told);
   });
 });
