@@ -121,6 +121,9 @@ describe('over HTTP', () => {
       'MALFORMED',
       true,
     ],
+    ['a body of nothing', '', 'EMPTY', false],
+    ['a body of white space', ' \r\n\n', 'EMPTY', false],
+    ['a stream of comments alone', ': ping\n\n', 'MALFORMED', true],
     ['an answer of nothing', sse([chunk({ content: '' }), chunk({}, 'stop')]), 'EMPTY', true],
     ['an answer of white space', sse([chunk({ content: '\n' }), chunk({}, 'stop')]), 'EMPTY', true],
     [
