@@ -76,7 +76,7 @@ function afterwards<P extends object, K extends keyof P & string>(
   });
 }
 
-describe('A folder that could not be taken back at once', () => {
+describe('A folder that could not be taken back at once (D-10, D-25)', () => {
   it('because the database went away when the row was gone goes with the next sweep', async () => {
     const id = await made();
     afterwards(world.storage.removal, 'remove', () => world.storage.goAway());
@@ -162,7 +162,7 @@ describe('A folder that could not be taken back at once', () => {
   });
 });
 
-describe('A fork in the folder of its source', () => {
+describe('A fork in the folder of its source (D-20)', () => {
   it.each(['publish', 'settleIn'] as const)(
     'has that folder, or is not made, when the source is deleted right before it would %s',
     async (moment) => {
@@ -210,7 +210,7 @@ describe('A fork in the folder of its source', () => {
   });
 });
 
-describe('A workstream that is to work in the folder of another one', () => {
+describe('A workstream that is to work in the folder of another one (D-20)', () => {
   it('is not made when that was taken back while it was', async () => {
     const id = await made();
     before(world.storage.reservations, 'settleIn', async () => {

@@ -160,6 +160,21 @@ export function removalContract(
       expect([await letGo(own), await letGo(other)]).toEqual(['taken', 'taken']);
     });
 
+    it('is not forgotten when who works in it goes just as it is let go (broke: its note was taken with an older one)', async () => {
+      const { reservations, removal, journal } = get().storage;
+      const folder = `${root}/${'e'.repeat(32)}`;
+      for (let n = 0; n < 60; n += 1) {
+        const [one, two] = [await reserve(folder), await reserve(folder)];
+        await reservations.rollback(one.id, one.incarnation);
+        const letting = letGo(folder);
+        // At another moment of that each time.
+        for (let i = 0; i < n % 6; i += 1) await journal.head(two.id);
+        const [how] = await Promise.all([letting, reservations.rollback(two.id, two.incarnation)]);
+        if (how === 'inUse') expect(await removal.leftFolders(root), `round ${n}`).toEqual([folder]);
+        await letGo(folder);
+      }
+    });
+
     it('is settled in after it was let go, or not let go: never both at once', async () => {
       const { reservations, removal } = get().storage;
       const [made, folder] = [await reserve(''), `${root}/${'d'.repeat(32)}`];

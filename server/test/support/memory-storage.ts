@@ -624,12 +624,20 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
         ),
       letGo: (folder, take) =>
         withFolder(folder, async () => {
-          const used = await answer(() => [...rows.values()].some((row) => row.folder === folder));
-          const outcome = used ? 'inUse' : await take();
-          return told(() => {
-            leftFolders.delete(folder);
-            return outcome;
+          let [noted, committed] = [false, false];
+          const used = await answer(() => {
+            noted = leftFolders.delete(folder);
+            return [...rows.values()].some((row) => row.folder === folder);
           });
+          try {
+            const outcome = used ? 'inUse' : await take();
+            return await told(() => {
+              committed = true;
+              return outcome;
+            });
+          } finally {
+            if (noted && !committed) leftFolders.add(folder);
+          }
         }),
     },
 

@@ -103,10 +103,10 @@ export function createRemoval(orm: Orm): Removal {
       available(() =>
         orm.em.fork().transactional(async (em) => {
           await lockFolder(em, folder);
-          const users = await em.execute('select 1 from workstream where workspace = ? limit 1', [folder]);
-          const outcome = users.length > 0 ? 'inUse' : await take();
+          // First: whoever goes from now on waits to note it again, and of whoever went before, the next line knows.
           await em.execute('delete from left_folder where path = ?', [folder]);
-          return outcome;
+          const users = await em.execute('select 1 from workstream where workspace = ? limit 1', [folder]);
+          return users.length > 0 ? 'inUse' : take();
         }),
       ),
   };

@@ -176,7 +176,8 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     actor: Actor | null,
     key: CommandKey,
   ): Promise<DeleteWorkstreamOutcome> {
-    const { id, incarnation } = row;
+    const { id } = row;
+    const incarnation = actor?.state().incarnation ?? row.incarnation;
     const folder = row.projection.configuration.workspace;
     const stops = hasTurn(actor);
     if (actor) {
@@ -187,7 +188,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     try {
       outcome = await removal.remove({
         workstreamId: id,
-        incarnation: actor?.state().incarnation ?? incarnation,
+        incarnation,
         epoch: actor?.state().epoch ?? null,
         sessionId: deps.sessionId,
         receipt: { ...key, outcome: { workstreamId: id, folder } },
