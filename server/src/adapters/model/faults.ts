@@ -223,7 +223,7 @@ export function faultFromDescription(
   retryAfterMs: number | null = null,
 ): Fault {
   const error = innerError(description);
-  const said = textOf(error['message']) || textOf(error['detail']) || textOf(error['error']);
+  const said = saidIn(error);
   const words = [error['code'], error['type'], error['status']]
     .map((word) => textOf(word).slice(0, maxWord))
     .filter((word) => word !== '')
@@ -323,6 +323,19 @@ function innerError(description: unknown): Json {
   if (typeof at === 'string') return { message: at };
   if (!isRecord(at)) return {};
   return isRecord(at['error']) ? at['error'] : at;
+}
+
+/** The first sentence in it: some endpoints put lists or further objects where others have a text. */
+function saidIn(x: unknown, depth = 8): string {
+  if (typeof x === 'string') return x;
+  if (depth === 0) return '';
+  if (Array.isArray(x)) return saidIn(x[0], depth - 1);
+  const places = isRecord(x) ? [x['message'], x['detail'], x['error'], x['errors'], x['msg']] : [];
+  for (const place of places) {
+    const said = saidIn(place, depth - 1);
+    if (said !== '') return said;
+  }
+  return '';
 }
 
 function statusIn(error: Json): number | null {
