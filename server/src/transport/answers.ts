@@ -3,9 +3,9 @@
  * in the line, as do the reads of the database that an answer begins.
  * Does not own: what is too large (`schema`), whose turn it is (`line.ts`), or sending (`http.ts`, `websocket.ts`).
  *
- * Invariants: a query has a place before it begins. A command is carried out at once, a Stop least of all waits: it needs
- * a place when its payload begins to read, and when the answer is large. A subscription never waits for its first word;
- * an item of it that is large waits before it is made into text, and keeps its place until it was sent.
+ * Invariants: a query has a place before it begins. A command never waits to be carried out: it needs a place when its
+ * payload begins to read, and when its answer is large. An item of a subscription that is large waits before it is made
+ * into text; others never do. Whatever has a place keeps it until it was sent.
  */
 import type { Plugin } from 'graphql-yoga';
 import {
