@@ -8,7 +8,7 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
 import type { Fault } from './asked.ts';
-import { hiderOf } from './hide.ts';
+import { hideAsWritten, hiderOf } from './hide.ts';
 import { isRecord, maxCount, textOf, type Json } from './wire/json.ts';
 
 export type { FaultKind } from '../../ports/model.ts';
@@ -133,19 +133,17 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
     ...(wait !== null && { advice: `try again ${wait}, or choose another model` }),
     ...more,
   };
-  const hide = hiderOf(scope.secrets);
-  const detail = clean(more.detail ?? '', hide);
+  const detail = clean(more.detail ?? '', hiderOf(scope.secrets));
   const { endpoint, key, model } = places[scope.source];
   const where = advice.replace('{endpoint}', endpoint).replace('{key}', key).replace('{model}', model);
-  const message = `${nameOf(scope)} ${what}${detail && ` (${detail})`}; ${where}.`;
+  const name = hideAsWritten(nameOf(scope), scope.secrets);
   return {
     type: 'failed',
     kind,
     alias: scope.alias,
     accepted: false,
     ...(more.status == null ? {} : { status: more.status }),
-    // Alias, model and host are shown as well.
-    message: hide(message),
+    message: `${name} ${what}${detail && ` (${detail})`}; ${where}.`,
     retryAfterMs,
   };
 }

@@ -139,6 +139,10 @@ export function hiderOf(secrets: readonly string[]): Hide {
   return known;
 }
 
+/** Hides these secrets where they stand as they are: in what people wrote themselves, what resembles one is a name. */
+export const hideAsWritten = (text: string, secrets: readonly string[]): string =>
+  secrets.reduce((t, secret) => (secret === '' ? t : t.replaceAll(secret, '[hidden]')), text);
+
 function createHider(secrets: readonly string[]): Hide {
   const known = secrets.filter(({ length }) => length >= least);
   const readAll = (texts: readonly string[], counted: RegExp): readonly string[] =>
@@ -174,7 +178,7 @@ function createHider(secrets: readonly string[]): Hide {
   }
 
   return (text) =>
-    hideKnown(secrets.reduce((t, secret) => (secret === '' ? t : t.replaceAll(secret, '[hidden]')), text))
+    hideKnown(hideAsWritten(text, secrets))
       .replace(/\/\/[^/@\s]+@/g, '//')
       // Not the punctuation of the sentence it stands in, and not what is hidden already.
       .replace(/\bBearer\s+[^\s()[\]<>{}"',;]+/gi, 'Bearer [hidden]')

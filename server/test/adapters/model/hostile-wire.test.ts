@@ -467,6 +467,12 @@ describe('a credential is hidden in whatever way it is written', () => {
     expect(message).not.toContain(secret);
   });
 
+  test('and names that only resemble a key stay, since people go by them', () => {
+    const names = { alias: 'LM Studio', model: 'hf-internal-testing/tiny', host: 'lmstudio.test:1234' };
+    const { message } = createFault('AUTHENTICATION', { ...scope, ...names, secrets: ['lm-studio'] });
+    expect(message).toContain('Model "LM Studio" (hf-internal-testing/tiny at lmstudio.test:1234) refused');
+  });
+
   test('and a key of somebody else into which characters of no width were put', () => {
     const { message } = createFault('AUTHENTICATION', scope, { detail: 'no s\u200Bk-abcdefghijk' });
     expect(message).toContain('no [hidden]');
