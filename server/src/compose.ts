@@ -28,6 +28,7 @@ import { createWorkspaces, readAgents } from './adapters/workspaces/index.ts';
 import { createPrompt } from './app/actor/prompt.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { withFirstWord } from './app/feed/first-word.ts';
+import { createDeletions } from './app/deletions.ts';
 import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
@@ -188,6 +189,13 @@ async function assemble(
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
   const database = await storage.describe();
   let stopping = false;
+  const deletions = createDeletions({
+    registry,
+    journal: storage.journal,
+    clock,
+    log,
+    isStopping: () => stopping,
+  });
   const services = createServices({
     clock,
     ids,
@@ -203,6 +211,7 @@ async function assemble(
     catalog: storage.catalog,
     reservations: storage.reservations,
     removal: storage.removal,
+    deletions,
     reserving,
     search: storage.search,
     usage: storage.usage,
@@ -247,8 +256,8 @@ async function assemble(
   const sweeps = createSweeps({
     removal: storage.removal,
     registry,
+    deletions,
     reserving,
-    catalog: storage.catalog,
     workspaces,
     clock,
     log,

@@ -59,7 +59,7 @@ export interface ModelInfo {
   readonly demo: boolean;
   readonly isDefault: boolean;
   /**
-   * FAILING: its last call failed. DEGRADED: its endpoint failed five times in a row, so it is asked last for a while.
+   * FAILING: its last call failed. DEGRADED: it or its endpoint failed five times in a row, so it is asked last for a while.
    * UNKNOWN: not asked yet.
    */
   readonly health: 'UNKNOWN' | 'HEALTHY' | 'FAILING' | 'DEGRADED';

@@ -1,33 +1,35 @@
 /**
- * Owns: that queries wait for one another: how many are worked on at once, for one token and for all, and whose turn it
- * is. Does not own: what is a query (`graphql.ts`), or when its answer has been sent (`http.ts`, `websocket.ts`).
+ * Owns: that what is large waits for one another: how many are worked on at once, for one token and for all, and whose
+ * turn it is. Does not own: what has to wait (`answers.ts`), or when an answer has been sent (`http.ts`, `websocket.ts`).
  *
  * The bounds of one operation do not hold many of them: 250 answers of 12 MB are 3 GB, and their reads are all that the
  * database has connections for.
  *
  * Invariants: of one token first come, first served, tokens in turn; who has left keeps no place in the line; a token
- * has at most `ofOne` answers made or not yet sent.
+ * has at most `ofOne` places, each until its answer was sent.
  */
 import { GraphQLError } from 'graphql';
 
-/** Whose answers one connection takes, as far as the line needs to know. */
-export interface Asker {
-  /** Aborts when a query that still waits is not to begin any more; its reason is the answer. */
-  readonly leave: AbortSignal;
-  /** How many of the same token may wait when one more comes; whoever is bounded otherwise has no need of it. */
-  readonly longestLine: number;
-  /** Called once the answer is made; resolves when it was sent, or never will be. */
-  readonly sent: () => Promise<void>;
+/** What is had when one's turn has come. */
+export interface Place {
+  /** Nothing more is worked on: others need not wait for one who reads slowly. Its token does, or answers would pile up. */
+  readonly made: () => void;
+  /** The answer was sent, or never will be: the place is another's. */
+  readonly sent: () => void;
 }
 
-/** Works for a query of this token when its turn has come. Rejects when it may not wait, and when it left before. */
-export type Line = <T>(token: string, asker: Asker, work: () => Promise<T>) => Promise<T>;
+/** Where to wait. */
+export interface Line {
+  /**
+   * A place for this token. Rejects with the reason of `leave` when that aborts before, and when `longest` of the same
+   * token wait already.
+   */
+  (token: string, leave: AbortSignal, longest: number): Promise<Place>;
+}
 
 /** Of the ten connections of the pool; those who come to feeds take four. */
 const placesOfAll = 5;
 const placesOfOne = 4;
-/** For those whose operations nothing else counts. */
-export const longestLine = 256;
 
 interface Token {
   /** Answers in the making, and those not yet sent. */
@@ -57,21 +59,41 @@ export function createLine({ ofAll = placesOfAll, ofOne = placesOfOne } = {}): L
   const forget = (name: string, { held, waiting }: Token): void => {
     if (held === 0 && waiting.size === 0) tokens.delete(name);
   };
+  const placeOf = (name: string, token: Token): Place => {
+    let [isMade, isSent] = [false, false];
+    const made = (): void => {
+      if (isMade) return;
+      isMade = true;
+      working -= 1;
+      letGo();
+    };
+    return {
+      made,
+      sent: () => {
+        if (isSent) return;
+        isSent = true;
+        made();
+        token.held -= 1;
+        forget(name, token);
+        letGo();
+      },
+    };
+  };
 
-  return async (name, { leave, longestLine, sent }, work) => {
+  return async (name, leave, longest) => {
     leave.throwIfAborted();
     const token = tokens.get(name) ?? { held: 0, waiting: new Set() };
-    if (token.waiting.size >= longestLine)
+    if (token.waiting.size >= longest)
       throw new GraphQLError(
-        `${longestLine} queries of this token wait already. Try again after a moment, with fewer at once.`,
+        `${longest} operations of this token wait already. Try again after a moment, with fewer at once.`,
         { extensions: { code: 'TOO_MANY_OPERATIONS' } },
       );
     tokens.set(name, token);
-    await new Promise<void>((resolve, reject) => {
+    return new Promise<Place>((resolve, reject) => {
       const begin = (): void => {
         token.waiting.delete(begin);
         leave.removeEventListener('abort', giveUp);
-        resolve();
+        resolve(placeOf(name, token));
       };
       const giveUp = (): void => {
         token.waiting.delete(begin);
@@ -82,17 +104,5 @@ export function createLine({ ofAll = placesOfAll, ofOne = placesOfOne } = {}): L
       leave.addEventListener('abort', giveUp, { once: true });
       letGo();
     });
-    try {
-      return await work();
-    } finally {
-      // Others need not wait for one who reads slowly; the token does, or its answers would pile up.
-      working -= 1;
-      void sent().then(() => {
-        token.held -= 1;
-        forget(name, token);
-        letGo();
-      });
-      letGo();
-    }
   };
 }

@@ -245,6 +245,18 @@ describe('A cursor', () => {
     expect(revisions(near.items)).toEqual([4, 5, 6, 7]);
   });
 
+  it('reads ahead of its subscriber one long entry, or 256 KiB of short ones (I15)', async () => {
+    await grow(2, 'x'.repeat(1_000_000));
+    await grow(40, 'x'.repeat(10_000));
+    const read = vi.spyOn(world.storage.journal, 'read');
+    const follower = attach(world, id, await cursorAt(1));
+    await follower.item('Synchronized');
+    const pages = await Promise.all(read.mock.results.map(({ value }) => value as ReturnType<typeof read>));
+    const sizes = pages.map((page) => (page.length === 1 ? 0 : JSON.stringify(page).length));
+    expect(Math.max(...sizes)).toBeLessThan(2 * 256 * 1024);
+    expect(pages.length).toBeLessThan(10);
+  });
+
   it('counts what is not stored yet among what it is behind (D-55)', async () => {
     const actor = await world.load(id);
     const start = await snapshot(world, id);

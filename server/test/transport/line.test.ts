@@ -1,5 +1,6 @@
-/** That queries wait for one another, and nothing else does: however many a caller sends, the others are answered. */
-import { request } from 'node:http';
+/** That what is large waits for one another, and nothing else does: however much a caller asks for, the others are answered. */
+import { request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 import { sampleEntries } from '../../../schema/test/sample-entries.ts';
@@ -248,14 +249,257 @@ describe('Answers that are not read', () => {
   });
 });
 
+describe('A command', () => {
+  const reading = (id: string): string =>
+    `mutation { createWorkstream(input: { key: "intent-${id}" }) { ... on CreateWorkstreamPayload { workstreamId workstream { id } } } }`;
+
+  it('is carried out at once; what its payload reads waits as a query does', async () => {
+    const { openSocket, begun, hasBegun, finish, fake } = await begin();
+    const socket = await admitted(openSocket());
+    for (const id of names('q', 4)) ask(socket, id);
+    await hasBegun(...names('q', 4));
+    ask(socket, 'm1', reading('0001'));
+    await command(socket, 'm2');
+    expect(fake.calls.map(({ verb }) => verb)).toEqual(['create', 'create']);
+    expect(begun).toHaveLength(4);
+    finish('q1');
+    await hasBegun('w1');
+    // It has a place then, until it is answered.
+    ask(socket, 'q5');
+    await command(socket, 'm3');
+    expect(begun).not.toContain('q5');
+    const answer = answerOf(socket, 'm1');
+    finish('w1');
+    expect(await answer).toMatchObject({ payload: { data: { createWorkstream: { workstream: {} } } } });
+    await hasBegun('q5');
+  });
+
+  it('whose payload may not wait any more has been carried out, and says what it did', async () => {
+    const { post, begun, finishAll } = await begin();
+    let refusals = 0;
+    const waiting = names('q', 4 + 256 + 1).map(async (id) => {
+      if ((await post(query(id))).errors.length > 0) refusals += 1;
+    });
+    await vi.waitFor(() => expect(refusals).toBe(1), { interval: 5, timeout: 10_000 });
+    expect(await post(reading('0001'))).toMatchObject({
+      body: {
+        data: { createWorkstream: { workstreamId: expect.any(String) as unknown, workstream: null } },
+        errors: [{ extensions: { code: 'TOO_MANY_OPERATIONS' } }],
+      },
+    });
+    const over = Promise.all(waiting);
+    await vi.waitFor(() => (finishAll(), expect(begun).toHaveLength(260)), { interval: 5, timeout: 10_000 });
+    finishAll();
+    await over;
+  });
+
+  it.each([
+    ['waits with a large answer, though nothing is read for it', 1_000_000],
+    ['never waits with a small one', 100_000],
+  ])('%s', async (_, length) => {
+    const { openSocket, hasBegun, finish, fake } = await begin();
+    const item = sampleEntries.flatMap((entry) => (entry.kind === 'QUEUE' ? entry.queue.items : []))[0]!;
+    Object.assign(fake.services.messages, {
+      withdrawQueued: () =>
+        Promise.resolve({
+          type: 'Accepted',
+          durability: 'DURABLE',
+          queue: { held: true, items: [{ ...item, text: 'x'.repeat(length) }] },
+        } as const),
+    });
+    const socket = await admitted(openSocket());
+    for (const id of names('q', 4)) ask(socket, id);
+    await hasBegun(...names('q', 4));
+    const answer = answerOf(socket, 'm1');
+    let answered = false;
+    void answer.then(() => (answered = true));
+    ask(
+      socket,
+      'm1',
+      `mutation { withdrawQueuedMessage(input: { key: "intent-0001", workstreamId: "${workstreamId('w1')}", messageId: "m" }) { ... on WithdrawQueuedMessagePayload { queue { items { text } } } } }`,
+    );
+    await command(socket, 'm2');
+    expect(answered).toBe(length < 256 * 1024);
+    finish('q1');
+    await answer;
+  });
+});
+
+describe('A query that has failed', () => {
+  it('reads nothing more for those of its fields that were left behind', async () => {
+    const { post, begun, finish } = await begin();
+    const { errors } = await post(
+      `{ a: workstream(id: "${workstreamId('q1')}") { id } b: workstream(id: "${workstreamId('q2')}") { id } workstreams(first: 1000) { totalCount } }`,
+    );
+    expect(errors).toHaveLength(1);
+    expect(begun).toEqual(['q1']);
+    finish('q1');
+    expect((await post(query('now'))).errors).toEqual([]);
+    expect(begun).toEqual(['q1', 'now']);
+  });
+});
+
+describe('Items of subscriptions', () => {
+  const feed = `subscription { workstreamFeed(id: "${workstreamId('w1')}") { ... on EntryAdmitted { entry { ... on UserEntry { text } } } } }`;
+  const said = sampleEntries.flatMap((entry) => (entry.kind === 'USER' ? [entry] : []))[0]!;
+
+  /** As `begin`; `say` pushes a message of this length to all who follow. */
+  async function beginFeed(changes: Partial<HttpDeps> = {}) {
+    const server = await begin(changes);
+    server.fake.workstreams.set('w1', { id: 'w1', entries: sampleEntries, durableThrough: 0 });
+    const say = (length: number): void =>
+      server.fake.feed.push({
+        item: { type: 'EntryAdmitted', entry: { ...said, text: 'x'.repeat(length) }, durable: true },
+        cursor: 'i1.3.13',
+      });
+    return { ...server, say };
+  }
+  const large = 300_000;
+  /** More than a connection holds of itself. */
+  const huge = 16_000_000;
+
+  it('that are large wait as queries do, those that are small do not', async () => {
+    const { openSocket, hasBegun, finish, fake, say } = await beginFeed();
+    const [socket, follower] = [await admitted(openSocket()), await admitted(openSocket())];
+    for (const id of names('q', 4)) ask(socket, id);
+    await hasBegun(...names('q', 4));
+    ask(follower, 'feed', feed);
+    await fake.feed.hasOpen(1);
+    const small = answerOf(follower, 'feed');
+    say(5);
+    expect(await small).toMatchObject({
+      payload: { data: { workstreamFeed: { entry: { text: 'xxxxx' } } } },
+    });
+    let told = false;
+    const next = answerOf(follower, 'feed').finally(() => (told = true));
+    say(large);
+    await command(follower, 'm1');
+    expect(told).toBe(false);
+    finish('q1');
+    await next;
+    // And gives its place back.
+    ask(socket, 'q5');
+    await hasBegun('q5');
+  });
+
+  it('that nobody waits for any more leave the line', async () => {
+    const { openSocket, begun, hasBegun, finish, fake, say, log } = await beginFeed();
+    const [socket, follower] = [await admitted(openSocket()), await admitted(openSocket())];
+    for (const id of names('q', 4)) ask(socket, id);
+    await hasBegun(...names('q', 4));
+    ask(follower, 'feed', feed);
+    await fake.feed.hasOpen(1);
+    say(large);
+    await command(follower, 'm1');
+    follower.send(JSON.stringify({ id: 'feed', type: 'complete' }));
+    await fake.feed.hasOpen(0);
+    ask(socket, 'q5');
+    ask(socket, 'q6');
+    finish('q1');
+    await hasBegun('q5');
+    finish('q2');
+    await hasBegun('q6');
+    await command(follower, 'm2');
+    expect(begun).toEqual([...names('q', 6)]);
+    expect(log).toEqual([]);
+  });
+
+  it('that are not read on a socket keep large answers of their token waiting, no command and no other token', async () => {
+    const { openSocket, post, begun, fake, say } = await beginFeed();
+    const [socket, other] = [await admitted(openSocket()), await admitted(openSocket(), 'other')];
+    for (const id of names('feed', 6)) ask(socket, id, feed);
+    ask(other, 'feed', feed);
+    await fake.feed.hasOpen(7);
+    socket.pause();
+    const told = answerOf(other, 'feed');
+    say(huge);
+    await told;
+    const waiting = post(query('now'));
+    await post(mutation);
+    expect((await post(query('now-other'), {}, { authorization: 'Bearer other' })).errors).toEqual([]);
+    expect(begun).toEqual(['now-other']);
+    socket.resume();
+    expect((await waiting).errors).toEqual([]);
+  });
+
+  it('that are not read as server-sent events are cut off after a while, and make room', async () => {
+    const { http, post, fake, say } = await beginFeed({ unreadMs: 100 });
+    const streams = await Promise.all(
+      names('s', 5).map(
+        () =>
+          new Promise<IncomingMessage>((resolve) =>
+            openRequest(http.port, feed, { accept: 'text/event-stream' }).once('response', resolve),
+          ),
+      ),
+    );
+    await fake.feed.hasOpen(5);
+    for (let i = 0; i < 3; i++) say(huge);
+    await fake.feed.hasOpen(0);
+    expect((await post(query('now'))).errors).toEqual([]);
+    for (const res of streams) res.on('error', () => undefined).destroy();
+  });
+
+  it('come as server-sent events to whoever reads them, however long they are and however long nothing is said between', async () => {
+    const { http, fake, say } = await beginFeed({ unreadMs: 100 });
+    const res = await new Promise<IncomingMessage>((resolve) =>
+      openRequest(http.port, feed, { accept: 'text/event-stream' }).once('response', resolve),
+    );
+    let got = 0;
+    res.on('data', (part: Buffer) => (got += part.length));
+    await fake.feed.hasOpen(1);
+    for (const count of [1, 2, 3]) {
+      say(huge);
+      const so = got;
+      await vi.waitFor(() => expect(got).toBeGreaterThan(count * huge), { interval: 5, timeout: 10_000 });
+      // Two of the pings that Yoga sends, so longer than an unread item may take.
+      await vi.waitFor(() => expect(got).toBeGreaterThanOrEqual(so + huge + 6), { timeout: 10_000 });
+    }
+    res.destroy();
+    await fake.feed.hasOpen(0);
+  });
+});
+
+describe('Answers behind another one on their connection', () => {
+  it('are cut off with it after a while, and make room', async () => {
+    const { http, post, hasBegun, fake, gate } = await begin({ unreadMs: 100 });
+    const socket = connect(http.port, '127.0.0.1');
+    const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    const streams = new Promise<void>((resolve) => socket.once('data', () => resolve()));
+    socket.on('error', () => undefined);
+    socket.write(raw(http.port, 'subscription { workstreamStates { __typename } }', 'text/event-stream'));
+    await streams;
+    for (const id of names('now', 4)) socket.write(raw(http.port, query(id)));
+    await hasBegun(...names('now', 4));
+    expect((await post(query('now5'))).errors).toEqual([]);
+    await over;
+    await fake.states.hasOpen(0);
+    await vi.waitFor(() => expect(gate.watching).toBe(0));
+  });
+});
+
+/** A request as text, for a connection that is used for several at once. */
+function raw(port: number, text: string, accept = 'application/json'): string {
+  const body = JSON.stringify({ query: text });
+  return [
+    'POST /graphql HTTP/1.1',
+    `host: 127.0.0.1:${port}`,
+    'authorization: Bearer good',
+    'content-type: application/json',
+    `accept: ${accept}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n');
+}
+
 /** A request whose answer is not read. */
-function openRequest(port: number, text: string) {
+function openRequest(port: number, text: string, headers: Record<string, string> = {}) {
   const req = request({
     host: '127.0.0.1',
     port,
     method: 'POST',
     path: '/graphql',
-    headers: { 'content-type': 'application/json', authorization: 'Bearer good' },
+    headers: { 'content-type': 'application/json', authorization: 'Bearer good', ...headers },
     agent: false,
   });
   req.on('error', () => undefined);

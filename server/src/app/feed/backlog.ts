@@ -3,14 +3,16 @@
  * they are read (`follow.ts`).
  */
 import { decodeCursor, type Cursor, type Entry, type FeedItem } from 'schema/projection';
-import { pageBytes, type Journal } from '../../ports/journal.ts';
+import type { Journal } from '../../ports/journal.ts';
 import { entrySize } from './subscription.ts';
 import type { Ask } from './turnstile.ts';
 
 /** Entries, and bytes of them as JSON, a subscriber may be behind before a snapshot is cheaper (D-55). */
 const maxBehind = 2_000;
 const maxBytesBehind = 4 * 1024 * 1024;
+/** Of one page: each subscriber has one in memory until it has been sent, or a single longer entry. */
 const pageSize = 200;
+const pageBytes = 256 * 1024;
 
 /** A workstream as this process saw it when the subscriber came. */
 export interface Sight {

@@ -10,6 +10,7 @@ import { systemSecrets } from '../../../src/adapters/random/index.ts';
 import { createPrompt } from '../../../src/app/actor/prompt.ts';
 import { createRegistry, type Registry, type RegistryLimits } from '../../../src/app/actor/registry.ts';
 import type { Actor } from '../../../src/app/actor/actor.ts';
+import { createDeletions } from '../../../src/app/deletions.ts';
 import { withFirstWord } from '../../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
@@ -186,8 +187,11 @@ export async function createWorld(
     roots: ['/work'],
     choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/folders/${id}` }),
     abandon: () => Promise.resolve(null),
-    own: () => Promise.resolve(null),
+    own: async (id) => `/folders/${id}`,
+    ownRoot: async () => '/folders',
   };
+  const isStopping = options.isStopping ?? (() => false);
+  const deletions = createDeletions({ registry, journal, clock, log, isStopping });
   const services = createServices({
     clock,
     ids,
@@ -203,18 +207,19 @@ export async function createWorld(
     catalog,
     reservations,
     removal,
+    deletions,
     reserving,
     search: storage.search,
     usage: storage.usage,
     prompt,
     sessionId,
-    isStopping: options.isStopping ?? (() => false),
+    isStopping,
     awake: lookout.awake,
     serverInfo: () => Promise.reject(new Error('not asked here')),
   });
 
   const sweepOnce = (retentionDays: number | null = null): Promise<void> =>
-    sweep({ removal, registry, reserving, catalog, workspaces, clock, log, sessionId, retentionDays });
+    sweep({ removal, registry, deletions, reserving, workspaces, clock, log, sessionId, retentionDays });
 
   const world: World = {
     sweep: sweepOnce,

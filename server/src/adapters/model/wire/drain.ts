@@ -10,8 +10,8 @@
 import type { Native, Usage } from 'schema/projection';
 import type { ModelAnswer, ModelDelta } from '../../../ports/model.ts';
 import type { Binding } from '../binding.ts';
-import type { Chunk } from './chunk.ts';
-import { isWithinDepth } from './json.ts';
+import type { CallPiece, Chunk } from './chunk.ts';
+import { isWithin } from './json.ts';
 import type { ChatNative } from './native.ts';
 import { settle, type Ending, type Said, type Wrong } from './settle.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
@@ -102,7 +102,8 @@ export function createDrain(
       case 'calls':
         content.interrupt('CALL');
         called = true;
-        claim(calls.add(chunk.pieces));
+        // Now, and not at the end: a JSON value takes many times the memory of its text.
+        claim(calls.add(chunk.pieces.map((piece) => (native.takes(piece.extra) ? piece : without(piece)))));
         return;
       case 'usage':
         usage = largest(usage, chunk.usage);
@@ -112,12 +113,13 @@ export function createDrain(
         word = chunk.word.toLowerCase();
         return;
       case 'native':
-        native.add(chunk.part);
+        if (native.takes(chunk.part)) native.add(chunk.part);
         return;
       case 'tooLong':
         claim(null);
         return;
       // What these mean is the reader's matter: they end it.
+      case 'missing':
       case 'error':
       case 'end':
         return;
@@ -184,17 +186,22 @@ function wholeUsage({ inputTokens, outputTokens, ...more }: Partial<Usage>): Usa
   return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...more };
 }
 
+const without = ({ extra: _, ...piece }: CallPiece): CallPiece => piece;
+
 function createNativeParts() {
   const parts: unknown[] = [];
   let units = 0;
   return {
-    add(part: unknown): void {
-      if (!isWithinDepth(part, maxNativeDepth)) return;
-      const long = JSON.stringify(part).length;
-      if (long > maxNativePart || units + long > maxNative) return;
+    /** Whether a value may be kept; what may counts as kept. */
+    takes(value: unknown): boolean {
+      if (value === undefined) return true;
+      if (!isWithin(value, maxNativeDepth, maxNativePart)) return false;
+      const long = JSON.stringify(value).length;
+      if (long > maxNativePart || units + long > maxNative) return false;
       units += long;
-      parts.push(part);
+      return true;
     },
+    add: (part: unknown): void => void parts.push(part),
     all: (): readonly unknown[] => parts,
   };
 }
