@@ -308,7 +308,7 @@ const message = (revision: number): Entry => ({
   source: 'MESSAGE',
 });
 
-function wantSummary(count: number): void {
+function wantSummary(count: number, allowance: number | null = null): void {
   performer.perform({
     type: 'summarise',
     stamp,
@@ -316,6 +316,7 @@ function wantSummary(count: number): void {
     model: { alias: 'small', temperature: null, effort: null },
     entries: Array.from({ length: count }, (_, i) => message(i + 1)),
     window: null,
+    allowance,
   });
 }
 
