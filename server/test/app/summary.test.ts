@@ -48,8 +48,14 @@ function begin(
   {
     demo = false,
     listed = true,
+    affords = Infinity,
     ...more
-  }: Partial<SummaryTask> & { readonly demo?: boolean; readonly listed?: boolean } = {},
+  }: Partial<SummaryTask> & {
+    readonly demo?: boolean;
+    readonly listed?: boolean;
+    /** How many calls there is budget for. */
+    readonly affords?: number;
+  } = {},
 ) {
   const clock = createTestClock();
   const window = listed ? (more.window ?? null) : null;
@@ -74,6 +80,7 @@ function begin(
     {
       notice: (sentence) => void notices.push(sentence),
       ended: (_, { type }) => void ended.push(type),
+      mayGoOn: () => ended.length < affords,
     },
   ).then((result) => (outcome = result));
   const asked = (n: number): FakeCall => {
@@ -332,6 +339,44 @@ describe('A model that fails while it summarises', () => {
     const run = begin([{ ...place(1), kind: 'LIFECYCLE', lifecycle: 'OPEN', by: null }], { window });
     expect(await run.over).toMatchObject({ type: 'failed', reason: 'NOT_ENOUGH' });
     expect(run.model.calls).toHaveLength(0);
+  });
+});
+
+describe('A summary on a budget (D-33)', () => {
+  const spent = {
+    type: 'failed',
+    reason: 'BUDGET',
+    message: 'The token budget was spent before all of it was summarised.',
+  };
+
+  it.each([
+    [0, 'before the first call'],
+    [1, 'between two parts'],
+    [2, 'before the parts are put together'],
+  ])('that is spent after %i calls ends %s, and says so', async (affords) => {
+    const run = begin(messages(30), { window, affords });
+    for (let n = 1; n <= affords; n += 1) await run.answer(n, `Part ${n}.`);
+    expect(await run.over).toEqual(spent);
+    expect(run.model.calls).toHaveLength(affords);
+  });
+
+  it('that is spent by a call that failed does not wait to ask again', async () => {
+    const run = begin(messages(1), { window, affords: 1 });
+    await run.fail(1, busy);
+    expect(run.outcome()).toEqual(spent);
+    expect(run.clock.pending).toBe(0);
+  });
+
+  it('that is spent by what turned out to be too long asks for no half of it', async () => {
+    const run = begin(messages(30), { window, affords: 1 });
+    await run.fail(1, overflow);
+    expect(run.outcome()).toEqual(spent);
+  });
+
+  it('that its last call spends is one', async () => {
+    const run = begin(messages(30), { window, affords: 3 });
+    for (const n of [1, 2, 3]) await run.answer(n, `Part ${n}.`);
+    expect(run.outcome()).toMatchObject({ type: 'summarised', summary: 'Part 3.' });
   });
 });
 
