@@ -8,7 +8,8 @@
  * handed on; each count of the usage is the largest that came.
  */
 import type { Native, Usage } from 'schema/projection';
-import type { ModelAnswer, ModelDelta } from '../../../ports/model.ts';
+import type { ModelAnswer, ModelDelta, Unfinished } from '../../../ports/model.ts';
+import { plausible } from '../../../core/models/spending.ts';
 import type { Binding } from '../binding.ts';
 import type { CallPiece, Chunk } from './chunk.ts';
 import { isWithin } from './json.ts';
@@ -37,6 +38,8 @@ export interface Drain {
   add(chunk: Chunk): 'MORE' | 'TOO_LONG';
   /** Whether the answer is one, should nothing more come: what breaks from here on takes nothing from it. */
   isComplete(): boolean;
+  /** What came so far, should it become no answer. */
+  unfinished(): Unfinished;
   /** Once, at the end. */
   finish(ending: Ending): ModelAnswer | Wrong;
 }
@@ -145,6 +148,10 @@ export function createDrain(
       // Nothing said although it was through: what breaks then may be why.
       return wrong.type === 'complete' || wrong.kind !== 'EMPTY';
     },
+    unfinished: () => ({
+      usage: wholeUsage(usage),
+      calls: calls.finish().reduce((sum, call) => sum + call.name.length + call.arguments.length, 0),
+    }),
     finish(ending) {
       content.end();
       text.end();
@@ -183,7 +190,7 @@ function largest(a: Partial<Usage>, b: Partial<Usage>): Partial<Usage> {
 
 function wholeUsage({ inputTokens, outputTokens, ...more }: Partial<Usage>): Usage | null {
   if (inputTokens === undefined && outputTokens === undefined) return null;
-  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...more };
+  return plausible({ inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...more });
 }
 
 const without = ({ extra: _, ...piece }: CallPiece): CallPiece => piece;

@@ -37,6 +37,8 @@ export interface Reading {
   breakOff(fault: Fault): ModelAnswer | Fault;
   /** Whether a stream of events has begun: what it said is never spliced with another answer (D-37). */
   hasBegun(): boolean;
+  /** Whether what came does not begin like one. */
+  isBody(): boolean;
 }
 
 /**
@@ -164,5 +166,6 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     },
     breakOff: orElse,
     hasBegun: () => kind === 'EVENTS',
+    isBody: () => kind === 'BODY',
   };
 }
