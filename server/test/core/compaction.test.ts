@@ -330,6 +330,40 @@ describe('what does not fit', () => {
     expect(w.modelCalls[0]?.guarded).toBe(false);
   });
 
+  it('of a fallback is asked of that, where there is nothing to summarise (broke: the chosen model was asked again without end)', () => {
+    const w = createWorld();
+    w.provider = provider({ window: 1_000 });
+    w.send(words(700));
+    w.store();
+    const asked: (string | null)[] = [];
+    for (let i = 0; i < 20 && w.modelCalls.length > 0; i += 1) {
+      const { lane, givenUp, guarded } = w.modelCalls[0]!;
+      asked.push(`${lane ?? (givenUp.includes('test') ? 'spare' : 'test')}${guarded ? '' : '!'}`);
+      const failure = { type: 'failed', accepted: false, retryAfterMs: null } as const;
+      if (!givenUp.includes('test'))
+        w.endModel({
+          ...failure,
+          kind: 'AUTHENTICATION',
+          alias: 'test',
+          othersLeft: true,
+          message: 'No key.',
+        });
+      else if (guarded)
+        w.endModel({
+          ...failure,
+          kind: 'CONTEXT_OVERFLOW',
+          alias: 'spare',
+          local: true,
+          othersLeft: false,
+          message: 'Nearly full.',
+        });
+      else w.endModel({ ...failure, kind: 'BAD_REQUEST', alias: 'spare', othersLeft: false, message: 'No.' });
+      w.store();
+    }
+    expect(asked).toEqual(['test', 'spare', 'spare!']);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED' });
+  });
+
   it('is not asked when it cannot fit and there is nothing to summarise', () => {
     const w = createWorld();
     w.provider = provider({ window: 200 });

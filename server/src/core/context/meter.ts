@@ -79,7 +79,8 @@ function countedOf(
   const grown = Math.max(0, before.told - (before.counted?.told ?? 0));
   const most = Math.max(1.5 * guess + mostScale * grown, 1.5 * estimated) + 1_024;
   if (before.counted && inputTokens > most) return null;
-  if (inputTokens < Math.min(guess, estimated) / 4 - 1_024) return null;
+  // No model counts that little of a text: what it read from a cache is missing, or all of it (G8).
+  if (inputTokens < estimated * leastBelieved - 128) return null;
   // Thoughts are written and not told again, and not every endpoint counts them apart.
   const written = Math.min(Math.max(0, outputTokens - (usage.reasoningTokens ?? 0)), mostScale * tokens + 64);
   return {
@@ -91,6 +92,8 @@ function countedOf(
 /** Tokens that a provider counts for each one of our estimate, at most and at least. */
 const mostScale = 4;
 const leastScale = 0.5;
+/** Below that it is not believed. */
+const leastBelieved = 0.4;
 
 /** The mark of a conversation that was cut: that of the last answer in it, and what comes after. `alias`: the chosen model. */
 export function markOfCut(context: Context, left: readonly Entry[], alias: string): ContextMark {

@@ -16,6 +16,8 @@ import { transition } from './transitions.ts';
 
 /** Compactions in a row that may come to nothing before a turn goes on without. */
 const maxFailures = 2;
+/** Summaries of a turn that may stand for results which the model has not read. */
+const maxUnread = 2;
 
 /** True when results of so many tokens are to wait for a summary, or for the budget to make one (D-33, D-34). */
 export function isOwed(state: State, tokens: number): boolean {
@@ -81,7 +83,11 @@ export function goOnCompacting(draft: StepDraft): StepDraft | null {
   });
 }
 
-const cutFor = (state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 'resume'>): Cut | null =>
-  cutOf(state.conversation, { trigger, resume, window: contextOf(state).window });
+/** Null also when results that nobody has read were summarised away too often in this turn: it would go on for ever. */
+function cutFor(state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 'resume'>): Cut | null {
+  const { window, scale, overhead } = contextOf(state);
+  const cut = cutOf(state.conversation, { trigger, resume, window, scale, overhead });
+  return cut?.unread && state.unread >= maxUnread ? null : cut;
+}
 
 const isRead = (state: State): boolean => state.conversationFrom === 0;
