@@ -109,12 +109,7 @@ function summarised(
     });
   const checked = admit(over, { ...body, after: usedOf(mark), context: mark });
   const noted = patch(checked, { unread: draft.state.unread + (cut.unread ? 1 : 0) });
-  return goOn(
-    cut.kept.some(isAdvice) ? admit(noted, thereIsRoom) : noted,
-    compaction.trigger,
-    compaction.resume,
-    null,
-  );
+  return goOn(noted, compaction.trigger, compaction.resume, null);
 }
 
 function failed(draft: StepDraft, failure: Failure): StepDraft {
@@ -145,12 +140,15 @@ function goOn(
     case 'END_OF_TURN':
       return resume ? askModel(admit(d, resumeEntry(d))) : drainOrSettle(d);
     case 'OVERFLOW':
-      return failure ? overflowed(d, failure) : askModel(d);
+      return failure ? overflowed(d, failure) : askModel(takeAdviceBack(d));
   }
 }
 
-/** Said where the model would still read that it should wind down. */
-const thereIsRoom: EntryBody = { kind: 'SYSTEM', text: roomAgain, source: 'COMPACTION_DONE' };
+/** Where the model would still read that it should wind down. */
+const takeAdviceBack = (draft: StepDraft): StepDraft =>
+  draft.state.conversation.some(isAdvice)
+    ? admit(draft, { kind: 'SYSTEM', text: roomAgain, source: 'COMPACTION_DONE' })
+    : draft;
 
 const resumeEntry = (draft: StepDraft): EntryBody => ({
   kind: 'USER',
