@@ -233,7 +233,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
               if (cost) spent += spentBy(cost);
               bill.add(cost);
             },
-            mayGoOn: () => allowance === null || spent <= allowance,
+            mayGoOn: () => allowance === null || spent < allowance,
           }),
         ),
       (message) => ended({ type: 'failed', reason: 'ERROR', message: `The summary broke: ${message}.` }),
