@@ -7,7 +7,7 @@ import { rule } from '../../core/approvals/policy.ts';
 import type { Search } from '../../ports/search.ts';
 import type { Tools } from '../../ports/tools.ts';
 import { follow, type FeedDeps } from '../feed/follow.ts';
-import { createTurnstile } from '../feed/turnstile.ts';
+import { freely } from '../feed/reading.ts';
 import { current, states } from '../feed/states.ts';
 import { tokens as tokenChunks } from '../feed/tokens.ts';
 import { loadedModel, storedModel } from '../views/workstream.ts';
@@ -33,7 +33,7 @@ import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface ServicesDeps
-  extends Omit<FeedDeps, 'turnstile' | 'hub'>, Omit<ForkDeps, 'bringIntoBeing'>, BirthDeps, LifecycleDeps {
+  extends Omit<FeedDeps, 'reading' | 'hub'>, Omit<ForkDeps, 'bringIntoBeing'>, BirthDeps, LifecycleDeps {
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;
@@ -46,7 +46,6 @@ export function createServices(deps: ServicesDeps): Services {
   const { registry, catalog, tokens } = deps;
   const lifecycle = createLifecycle(deps);
   const births = { ...deps, bringIntoBeing: createBirths(deps) };
-  const feeds = { ...deps, turnstile: createTurnstile() };
   return {
     workstreams: {
       async get(id) {
@@ -59,7 +58,7 @@ export function createServices(deps: ServicesDeps): Services {
         const page = await catalog.list(range, lifecycle);
         return { ...page, items: page.items.map((row) => current(registry, row)) };
       },
-      states: (signal) => states(feeds, signal),
+      states: (signal, reading = freely) => states({ ...deps, reading }, signal),
       create: (by, input, caller) => createWorkstream(births, by, input, caller),
       configure: (by, input) => configureWorkstream(deps, by, input),
       discardUnsaved: createDiscard(deps),
@@ -71,8 +70,8 @@ export function createServices(deps: ServicesDeps): Services {
     history: { page: (id, range) => historyPage(deps, id, range) },
     search: { find: (asked) => findEntries(deps, asked) },
     feed: {
-      follow: (id, after, signal) => follow(feeds, id, after, signal),
-      tokens: (id, signal) => tokenChunks(feeds, id, signal),
+      follow: (id, after, signal, reading = freely) => follow({ ...deps, reading }, id, after, signal),
+      tokens: (id, signal, reading = freely) => tokenChunks({ ...deps, reading }, id, signal),
     },
     messages: {
       send: (by, input) => sendMessage(deps, by, input),
