@@ -287,8 +287,8 @@ export type FindEntriesOutcome =
 /** How one operation asks the database for what it reads itself: when its turn has come. */
 export interface Reading {
   /**
-   * Rejects when nobody waits for it any more. What is large is held in memory by a few at a time only: until `letGo`, or
-   * until what comes of it was sent. Said of the answer; by default none is.
+   * Rejects when nobody waits for it any more. What is large is held in memory by a few at a time only, until
+   * `letGo` or the end of the operation, whatever else is asked meanwhile. Said of the answer; by default none is.
    */
   ask<T>(query: () => Promise<T>, isLarge?: (answer: T) => boolean): Promise<T>;
   letGo(): void;

@@ -123,6 +123,8 @@ interface Turn {
   /** As those of a `Place`. */
   readonly rest: () => void;
   readonly free: () => void;
+  /** The place is another's, unless what was read is still in memory. */
+  readonly itemSent: () => void;
   /** Waits no more and takes no place any more. */
   readonly leave: () => void;
 }
@@ -132,6 +134,8 @@ function createTurn(line: Line, token: string, gone: AbortSignal): Turn {
   const leave = AbortSignal.any([gone, left.signal]);
   let place: Promise<Place> | null = null;
   let works = false;
+  /** By who reads, until they let it go: what was read is in memory also while they wait for more of it. */
+  let isHeld = false;
   const take = async (): Promise<void> => {
     leave.throwIfAborted();
     place ??= line(token, leave);
@@ -152,20 +156,25 @@ function createTurn(line: Line, token: string, gone: AbortSignal): Turn {
     reading: {
       ask: async (query, isLarge) => {
         if (works) return query();
-        let isKept = place !== null;
         await take();
         try {
           const answer = await query();
-          isKept ||= isLarge?.(answer) ?? false;
+          isHeld ||= isLarge?.(answer) ?? false;
           return answer;
         } finally {
-          if (isKept) rest();
+          if (isHeld) rest();
           else free();
         }
       },
-      letGo: free,
+      letGo: () => {
+        isHeld = false;
+        free();
+      },
     },
     rest,
+    itemSent: () => {
+      if (!isHeld) free();
+    },
     free,
     leave: () => left.abort(callerGone()),
   };
@@ -198,7 +207,7 @@ function oneByOne(
   return {
     next: async () => {
       await sent;
-      turn.free();
+      turn.itemSent();
       const item = await items.next().catch((error: unknown) => ending(Promise.reject(error as Error)));
       if (item.done) return ending(Promise.resolve(item));
       const { refused, large } = weigh(item.value, args);

@@ -591,6 +591,7 @@ describe('What subscriptions read', () => {
             item: { type: 'EntryAdmitted', entry: { ...said, text: 'x'.repeat(length) }, durable: true },
             cursor: 'i1.3.13',
           };
+        if (length > 0) await reading.ask(() => server.fake.services.workstreams.get(`next ${id}`));
         reading.letGo();
         yield* server.fake.feed.follow(signal);
       },
@@ -624,8 +625,20 @@ describe('What subscriptions read', () => {
     await fake.feed.hasOpen(2);
   });
 
+  it('is read to its end by those who have begun, before others of their token begin', async () => {
+    const { openSocket, begun, hasBegun, finish, fake } = await beginReading(300_000);
+    const socket = await admitted(openSocket());
+    for (const id of names('now', 5)) ask(socket, id, feed(id));
+    await hasBegun(...names('next now', 4));
+    await command(socket, 'm1');
+    expect(begun).not.toContain('now5');
+    finish('next now1');
+    await hasBegun('now5');
+    await fake.feed.hasOpen(1);
+  });
+
   it('is in memory for four of a token at a time, until it was sent or they leave', async () => {
-    const { openSocket, begun, hasBegun, fake } = await beginReading(16_000_000);
+    const { openSocket, begun, hasBegun } = await beginReading(16_000_000);
     const [unread, waiting] = [await admitted(openSocket()), await admitted(openSocket())];
     for (const id of names('now', 4)) ask(unread, id, feed(id));
     unread.pause();
@@ -636,10 +649,10 @@ describe('What subscriptions read', () => {
     const told = answerOf(other, 'now7');
     ask(other, 'now7', feed('now7'));
     await told;
-    expect(begun).toEqual([...names('now', 4), 'now7']);
+    expect(begun).toEqual(expect.arrayContaining([...names('now', 4), 'now7']));
+    expect(begun).not.toContain('now5');
     unread.terminate();
     await hasBegun('now5', 'now6');
-    await fake.feed.hasOpen(3);
   });
 });
 

@@ -78,9 +78,10 @@ export async function* backlog(
     );
     if (page.length === 0) break;
     yield* page;
-    reading.letGo();
     last = page.at(-1)!.revision;
   }
+  // Not after each page: whoever waits for the next one has the last of it in memory still, on its way to the socket.
+  reading.letGo();
   yield* sight.pending.filter((entry) => entry.revision > last);
 }
 

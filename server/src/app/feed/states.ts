@@ -80,6 +80,7 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
     );
     beat();
     yield snapshotOf(deps.registry, overview);
+    deps.reading.letGo();
     while (!signal.aborted) {
       const persistence = persistenceChanged ? serverPersistence(deps.registry) : null;
       persistenceChanged = false;
