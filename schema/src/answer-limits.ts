@@ -9,7 +9,7 @@
  * operation.
  */
 import { getOperationAST, GraphQLError, OperationTypeNode, type DocumentNode } from 'graphql';
-import type { Services } from './services.ts';
+import type { Reading, Services } from './services.ts';
 
 /**
  * The largest a client of ours asks for at once is a workstream whose queue is full (1 MB of text), which tells that
@@ -23,8 +23,8 @@ export const answerLimits = {
   item: 4 * 1024 * 1024,
   /** Of JSON, however few times anything is told. */
   largest: 64 * 1024 * 1024,
-  /** Of JSON: from here on an answer is large. Some hundred small ones on their way at once come to little. */
-  large: 256 * 1024,
+  /** Of JSON: from here on an answer is large. A thousand small ones on their way at once come to 32 MiB. */
+  large: 32 * 1024,
   /** Of texts that come from services, UTF-16 code units, for one operation. */
   read: 16 * 1024 * 1024,
 } as const;
@@ -95,28 +95,32 @@ const mebibyte = 1024 * 1024;
 
 /**
  * The services of one operation: what it reads is read one after another, and no more once it has read too much. So a
- * single operation neither takes the database from all others nor holds all that it names in memory at once. `begin` is
- * awaited before each of them; commands and what is followed pass it by.
+ * single operation neither takes the database from all others nor holds all that it names in memory at once. Each of them
+ * waits for its turn, as does what a subscription reads; commands pass it by.
  */
-export function servicesOfOne(services: Services, begin: () => Promise<void>): Services {
+export function servicesOfOne(services: Services, reading: Reading): Services {
   let read = 0;
   let before: Promise<unknown> = Promise.resolve();
-  const draw = <T>(reading: () => Promise<T>, textOf: (value: T) => unknown): Promise<T> => {
+  const draw = <T>(query: () => Promise<T>, textOf: (value: T) => unknown): Promise<T> => {
     const mine = before.then(async () => {
       if (read > answerLimits.read)
         throw new GraphQLError(
           `This operation has read more than ${answerLimits.read / mebibyte} MiB. Ask in several operations, or for smaller pages.`,
           { extensions: { code } },
         );
-      await begin();
-      const value = await reading();
-      read += lengthOf(textOf(value));
-      return value;
+      return reading.ask(
+        async () => {
+          const value = await query();
+          read += lengthOf(textOf(value));
+          return value;
+        },
+        () => read >= answerLimits.large,
+      );
     });
     before = mine.catch(() => undefined);
     return mine;
   };
-  const { workstreams, history, search, approvals, usage } = services;
+  const { workstreams, history, search, approvals, usage, feed } = services;
   const whole = <T>(value: T): T => value;
   return {
     ...services,
@@ -130,12 +134,17 @@ export function servicesOfOne(services: Services, begin: () => Promise<void>): S
         ),
       list: (...asked) => draw(() => workstreams.list(...asked), whole),
       systemPrompt: (set) => draw(() => workstreams.systemPrompt(set), whole),
+      states: (signal) => workstreams.states(signal, reading),
     },
     usage: {
       ofWorkstream: (id) => draw(() => usage.ofWorkstream(id), whole),
       ofTurn: (...asked) => draw(() => usage.ofTurn(...asked), whole),
       groups: (asked) => draw(() => usage.groups(asked), whole),
       calls: (...asked) => draw(() => usage.calls(...asked), whole),
+    },
+    feed: {
+      follow: (id, after, signal) => feed.follow(id, after, signal, reading),
+      tokens: (id, signal) => feed.tokens(id, signal, reading),
     },
     history: { page: (...asked) => draw(() => history.page(...asked), whole) },
     search: { find: (asked) => draw(() => search.find(asked), whole) },

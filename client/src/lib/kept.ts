@@ -80,11 +80,19 @@ function leftIn(browser: Browser): readonly string[] {
 /** Whether this one signed out in this browser, in whichever tab. */
 export const hasLeft = (browser: Browser, author: string): boolean => leftIn(browser).includes(author);
 
-/** Says to all tabs, those too that are opened again later, that this one signed out, or is back. */
-export function tellLeft(browser: Browser, author: string, left: boolean): void {
-  if (hasLeft(browser, author) === left) return;
+/**
+ * Says to all tabs, those too that are opened again later, that this one signed out, or is back. False when the storage
+ * has no room for it.
+ */
+export function tellLeft(browser: Browser, author: string, left: boolean): boolean {
+  if (hasLeft(browser, author) === left) return true;
   const others = leftIn(browser).filter((other) => other !== author);
-  browser.setItem(LEFT, JSON.stringify(left ? [...others, author].slice(-leftKept) : others));
+  try {
+    browser.setItem(LEFT, JSON.stringify(left ? [...others, author].slice(-leftKept) : others));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Removes from a tab what is kept of those who signed out. */

@@ -106,7 +106,6 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
     res.setHeader('cache-control', 'no-store');
     const asker: Asker = {
       leave: AbortSignal.any([caller.signal, revoked.signal]),
-      longestLine,
       ...createSending(req, res, deps.unreadMs ?? 30_000),
     };
     await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal, asker });
@@ -198,9 +197,6 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
   deps.onListening?.(http);
   return http;
 }
-
-/** Of one token, over HTTP, where nothing else counts operations. */
-const longestLine = 256;
 
 /**
  * When what was written has been sent. A connection on which nothing of it goes out for `unreadMs` is cut, also when it

@@ -1,108 +1,114 @@
 /**
- * Owns: that what is large waits for one another: how many are worked on at once, for one token and for all, and whose
- * turn it is. Does not own: what has to wait (`answers.ts`), or when an answer has been sent (`http.ts`, `websocket.ts`).
+ * Owns: that what is large waits for one another: how many work at once, how many places a token has, and whose turn it
+ * is. Does not own: what has to wait (`answers.ts`), or when an answer has been sent (`http.ts`, `websocket.ts`).
  *
  * The bounds of one operation do not hold many of them: 250 answers of 12 MB are 3 GB, and their reads are all that the
  * database has connections for.
  *
- * Invariants: of one token first come, first served, tokens in turn; who has left keeps no place in the line; a token
- * has at most `ofOne` places, each until its answer was sent.
+ * Invariants: of one token first come, first served, who has a place already before the others; tokens in turn; who has
+ * left keeps no place in the line; a token has at most `ofOne` places, and in all of them together `ofAll` work.
  */
-import { GraphQLError } from 'graphql';
 
-/** What is had when one's turn has come. */
+/** What is had when one's turn has come, to work in. A token has few, so it bounds what it holds in memory. */
 export interface Place {
-  /** Nothing more is worked on: others need not wait for one who reads slowly. Its token does, or answers would pile up. */
-  readonly made: () => void;
-  /** The answer was sent, or never will be: the place is another's. */
-  readonly sent: () => void;
+  /** Nothing is read or made for now: another works. */
+  readonly rest: () => void;
+  /** Resolves when it is its turn to work again. Rejects as a line does. */
+  readonly work: (leave: AbortSignal) => Promise<void>;
+  /** Nothing of it is in memory any more: the place is another's. */
+  readonly free: () => void;
 }
 
-/** Where to wait. */
-export interface Line {
-  /**
-   * A place for this token. Rejects with the reason of `leave` when that aborts before, and when `longest` of the same
-   * token wait already.
-   */
-  (token: string, leave: AbortSignal, longest: number): Promise<Place>;
-}
+/** Where to wait: resolves with a place of this token. Rejects with the reason of `leave` when that aborts before. */
+export type Line = (token: string, leave: AbortSignal) => Promise<Place>;
 
-/** Of the ten connections of the pool; those who come to feeds take four. */
-const placesOfAll = 5;
+/** Of the ten connections of the pool. */
+const workingOfAll = 5;
 const placesOfOne = 4;
 
+interface Waiting {
+  readonly hasPlace: boolean;
+  readonly begin: () => void;
+}
 interface Token {
-  /** Answers in the making, and those not yet sent. */
-  held: number;
-  readonly waiting: Set<() => void>;
+  places: number;
+  readonly waiting: Set<Waiting>;
 }
 
 /** The one line of a process. */
-export function createLine({ ofAll = placesOfAll, ofOne = placesOfOne } = {}): Line {
+export function createLine({ ofAll = workingOfAll, ofOne = placesOfOne } = {}): Line {
   /** In the order in which they have their next turn. */
   const tokens = new Map<string, Token>();
   let working = 0;
 
+  const nextOf = ({ places, waiting }: Token): Waiting | undefined =>
+    [...waiting].find(({ hasPlace }) => hasPlace) ?? (places < ofOne ? [...waiting][0] : undefined);
+
   const letGo = (): void => {
     while (working < ofAll) {
-      const next = [...tokens].find(([, { held, waiting }]) => held < ofOne && waiting.size > 0);
+      const next = [...tokens].find(([, token]) => nextOf(token));
       if (!next) return;
       const [name, token] = next;
-      const [begin] = token.waiting;
+      const one = nextOf(token)!;
       tokens.delete(name);
       tokens.set(name, token);
-      token.held += 1;
+      token.waiting.delete(one);
+      if (!one.hasPlace) token.places += 1;
       working += 1;
-      begin!();
+      one.begin();
     }
   };
-  const forget = (name: string, { held, waiting }: Token): void => {
-    if (held === 0 && waiting.size === 0) tokens.delete(name);
+  const forget = (name: string, { places, waiting }: Token): void => {
+    if (places === 0 && waiting.size === 0) tokens.delete(name);
   };
-  const placeOf = (name: string, token: Token): Place => {
-    let [isMade, isSent] = [false, false];
-    const made = (): void => {
-      if (isMade) return;
-      isMade = true;
+
+  const turn = (name: string, leave: AbortSignal, hasPlace: boolean, begun: () => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      leave.throwIfAborted();
+      const token = tokens.get(name) ?? { places: 0, waiting: new Set() };
+      tokens.set(name, token);
+      const giveUp = (): void => {
+        token.waiting.delete(one);
+        forget(name, token);
+        reject(leave.reason as Error);
+      };
+      const one: Waiting = {
+        hasPlace,
+        begin: () => {
+          leave.removeEventListener('abort', giveUp);
+          begun();
+          resolve();
+        },
+      };
+      token.waiting.add(one);
+      leave.addEventListener('abort', giveUp, { once: true });
+      letGo();
+    });
+
+  return async (name, leave) => {
+    let [works, isFree] = [false, false];
+    const begun = (): void => void (works = true);
+    await turn(name, leave, false, begun);
+    const rest = (): void => {
+      if (!works) return;
+      works = false;
       working -= 1;
       letGo();
     };
     return {
-      made,
-      sent: () => {
-        if (isSent) return;
-        isSent = true;
-        made();
-        token.held -= 1;
+      rest,
+      work: async (stillThere) => {
+        if (!works) await turn(name, stillThere, true, begun);
+      },
+      free: () => {
+        if (isFree) return;
+        isFree = true;
+        rest();
+        const token = tokens.get(name)!;
+        token.places -= 1;
         forget(name, token);
         letGo();
       },
     };
-  };
-
-  return async (name, leave, longest) => {
-    leave.throwIfAborted();
-    const token = tokens.get(name) ?? { held: 0, waiting: new Set() };
-    if (token.waiting.size >= longest)
-      throw new GraphQLError(
-        `${longest} operations of this token wait already. Try again after a moment, with fewer at once.`,
-        { extensions: { code: 'TOO_MANY_OPERATIONS' } },
-      );
-    tokens.set(name, token);
-    return new Promise<Place>((resolve, reject) => {
-      const begin = (): void => {
-        token.waiting.delete(begin);
-        leave.removeEventListener('abort', giveUp);
-        resolve(placeOf(name, token));
-      };
-      const giveUp = (): void => {
-        token.waiting.delete(begin);
-        forget(name, token);
-        reject(leave.reason as Error);
-      };
-      token.waiting.add(begin);
-      leave.addEventListener('abort', giveUp, { once: true });
-      letGo();
-    });
   };
 }

@@ -151,8 +151,6 @@ export function serveSockets(deps: {
           caller: work.caller.signal,
           asker: {
             leave: work.caller.signal,
-            // What a socket may carry bounds it.
-            longestLine: Infinity,
             sent: () =>
               new Promise((resolve) => {
                 if (extra.socket.readyState === extra.socket.CLOSED) resolve();

@@ -1,6 +1,7 @@
 /** Owns: which look at the database settles which deletion (D-25, D-26). The ways into it are in `lifecycle.test.ts`. */
 import { expect, it } from 'vitest';
 import { createDeletions } from '../../src/app/deletions.ts';
+import type { Actor } from '../../src/app/actor/actor.ts';
 import type { Registry } from '../../src/app/actor/registry.ts';
 import type { Head, Journal } from '../../src/ports/journal.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -43,6 +44,18 @@ it('what two looks find gone is said once', async () => {
   for (const answer of asked) answer(null);
   await Promise.all(both);
   expect(gone).toEqual(['w']);
+});
+
+it('what is still there is opened again, as the one it was loaded as, and not called deleted', async () => {
+  const { gone, asked, deletions, there, one } = setUp();
+  const shut: boolean[] = [];
+  const actor = { shut: (on: boolean) => void shut.push(on) } as unknown as Actor;
+  deletions.leaveOpen([{ ...one, actor }]);
+  const looking = deletions.resolve('w');
+  expect(shut).toEqual([]);
+  asked[0]!(there);
+  await looking;
+  expect([shut, gone, deletions.isOpen('w')]).toEqual([[false], [], false]);
 });
 
 it('what is there under its id and is another one was deleted', async () => {

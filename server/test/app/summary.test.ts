@@ -319,6 +319,7 @@ describe('A model that fails while it summarises', () => {
 
   it.each([
     ['says nothing', { text: ' \n' }, 'EMPTY_SUMMARY'],
+    ['says nothing that can be seen', { text: '\u200B\u200B' }, 'EMPTY_SUMMARY'],
     ['only thinks', { text: '', reasoning: 'Let me see.' }, 'EMPTY_SUMMARY'],
     ['declines', { text: 'I cannot help with that.', finish: 'CONTENT_FILTER' as const }, 'ERROR'],
   ])('or %s gives none', async (_, answer, reason) => {

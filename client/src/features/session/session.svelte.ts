@@ -2,7 +2,8 @@
  * Owns: whether this browser is signed in, and with which token. Does not own: what tokens may do (the server).
  *
  * Invariants: a code leaves the address before anything else happens and is never kept; the token is kept in
- * localStorage only; signing out in one tab signs out in all, and removes what was typed from all.
+ * localStorage only; signing out in one tab signs out in all, and removes what was typed from all; whoever signs out is
+ * signed out, however full the storage is.
  */
 import { exchangeCode } from 'schema/client-kit';
 import { fingerprint } from '../../lib/fingerprint.ts';
@@ -71,17 +72,23 @@ export class Session {
 
   leave(reason: OutReason, message: string | null = null): void {
     this.#unproven = false;
+    const author = reason === 'LEFT' && this.state.status === 'IN' ? fingerprint(this.state.token) : null;
     // First: the page of another tab hears of it while it still knows whose it is.
-    if (reason === 'LEFT' && this.state.status === 'IN')
-      tellLeft(localStorage, fingerprint(this.state.token), true);
+    const isTold = author === null || tellLeft(localStorage, author, true);
     localStorage.removeItem(STORED);
+    // A full storage has room for it now, in the place of the token.
+    if (!isTold) tellLeft(localStorage, author, true);
     this.state = { status: 'OUT', reason, message };
   }
 
   #take(token: string): void {
     tellLeft(localStorage, fingerprint(token), false);
-    localStorage.setItem(STORED, token);
-    this.#keepUp();
+    try {
+      localStorage.setItem(STORED, token);
+    } catch {
+      // No room: signed in until this page goes.
+    }
+    this.state = { status: 'IN', token };
   }
 
   #keepUp(): void {

@@ -5,7 +5,7 @@
  * Invariants: one batch is one call; all of one summary is by one model, which is asked by the ladder of every call; what
  * is done is not done again; it is over at once when it is aborted, and between two calls when no more may be spent.
  */
-import type { Entry, ModelChoice } from 'schema/projection';
+import { isBlank, type Entry, type ModelChoice } from 'schema/projection';
 import {
   blockOf,
   capped,
@@ -138,7 +138,7 @@ function bailOf(outcome: ModelOutcome): Bail | null {
           'ERROR',
           `"${outcome.alias}" declined to summarise (${quote(outcome.text)}); choose another model, or start a new workstream.`,
         );
-      return outcome.text.trim() === ''
+      return isBlank(outcome.text)
         ? failed('EMPTY_SUMMARY', `"${outcome.alias}" wrote no summary; try again, or choose another model.`)
         : null;
   }

@@ -14,7 +14,7 @@ import { createDeletions } from '../../../src/app/deletions.ts';
 import { withFirstWord } from '../../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
-import { createTurnstile } from '../../../src/app/feed/turnstile.ts';
+import { freely } from '../../../src/app/feed/reading.ts';
 import { createLookout, noLookout } from '../../../src/app/rounds/lookout.ts';
 import { sweep } from '../../../src/app/rounds/sweeps.ts';
 import { createServices } from '../../../src/app/services/index.ts';
@@ -293,7 +293,7 @@ export function attach(world: World, id: string, after: string | null): Follower
   const { catalog, journal } = world.storage;
   const run = async (): Promise<void> => {
     for await (const event of follow(
-      { registry, hub, clock, catalog, journal, turnstile: createTurnstile() },
+      { registry, hub, clock, catalog, journal, reading: freely },
       id,
       after,
       controller.signal,
