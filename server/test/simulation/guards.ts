@@ -489,7 +489,11 @@ export const guards: readonly Guard[] = [
     without: [
       change('src/core/turn/calls.ts', 'if (isSpent(draft.state)) return askForBudget(draft);', ''),
       change('src/core/turn/compaction.ts', 'mayTry(state) && !isSpent(state);', 'mayTry(state);'),
-      change('src/core/turn/compaction.ts', 'import { allowanceOf, isSpent } from', 'import { allowanceOf } from'),
+      change(
+        'src/core/turn/compaction.ts',
+        'import { allowanceOf, isSpent } from',
+        'import { allowanceOf } from',
+      ),
     ],
   },
   {
