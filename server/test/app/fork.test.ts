@@ -43,7 +43,7 @@ const answered = (text: string, context: ContextMark, more: Partial<Body> = {}):
 const calling = (callId: string, context: ContextMark): Body =>
   answered(`calls ${callId}`, context, {
     calls: [{ callId, providerId: 'p', name: 'look', arguments: '{}' }],
-  } as Partial<Body>);
+  });
 const result = (callId: string): Body => ({
   kind: 'TOOL',
   callId,

@@ -182,7 +182,7 @@ const forbidden: ReadonlySet<Entry['kind']> = new Set(['USER', 'ASSISTANT', 'SYS
 /** What a person may change while a question is on its way. */
 const quiet: ReadonlySet<Entry['kind']> = new Set(['CONFIGURATION', 'QUEUE']);
 
-export const claimOf = (compactionId: string, epoch: number, generation: number): string =>
+const claimOf = (compactionId: string, epoch: number, generation: number): string =>
   `${compactionId} ${epoch}.${generation}`;
 
 /** All of it; or its beginning and end, and a word about how much is left out between. */

@@ -49,6 +49,6 @@ it('counts both sides of a window in the same unit', () => {
 });
 
 it('says that nothing was said yet rather than that nothing is used', () => {
-  const fresh: ContextMark = { told: 0, counted: null, overhead: 0, window: null };
+  const fresh: ContextMark = { told: 0, counted: null, scale: 1, overhead: 0, window: null };
   expect(fullnessOf(fresh, 32_000)).toMatchObject({ state: 'NOTHING', amount: 'empty' });
 });
