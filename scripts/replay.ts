@@ -61,7 +61,7 @@ if (!endpoint) throw new Error('the server has no URL');
 let failures = 0;
 for (const file of files) {
   body = framed(file, readFileSync(join(folder, file)));
-  const line = await replay(body.includes('"type":"response.') ? 'RESPONSES' : 'CHAT');
+  const line = await replay(/"type"\s*:\s*"response\./.test(body.toString('latin1')) ? 'RESPONSES' : 'CHAT');
   stdout.write(`${file}: ${line}\n`);
 }
 stdout.write(`replay: ${files.length} files, ${failures} failures\n`);

@@ -206,12 +206,12 @@ it('D-36 says that a call waits for a slot until its answer begins, and how many
 });
 
 it('D-37 says when a call is tried again, and of a model that fails again and again that it is degraded', async () => {
-  const busy = { status: 503, headers: { 'retry-after': '0' } };
+  const busy = { status: 503, headers: { 'retry-after-ms': '1' } };
   near.script([busy, busy, busy, { stream: [{ gate: 'begin' }, 'At last.'] }]);
   const { page } = await world.workstream('Tries again', 'flaky');
   await say(page, 'Please.');
   await near.waitForGate('begin');
-  await sees(transcript(page).getByText(/Trying again in 0 s \(attempt 4 of 4\)\.$/));
+  await sees(transcript(page).getByText(/Trying again in 1 s \(attempt 4 of 4\)\.$/));
   near.release('begin');
   await reads(answers(page), 'At last.');
   await inState(page, 'Idle');

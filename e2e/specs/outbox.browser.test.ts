@@ -139,6 +139,32 @@ it('says at the sign-out that what is unsent goes with it, and leaves none of it
   expect(await message(anna).inputValue()).toBe('');
 });
 
+it('leaves none of it in the other tabs of the browser either, open or opened again later', async () => {
+  world.provider.script([{ stream: ['Yes.'] }]);
+  const { id } = await world.workstream('Tabs that are left');
+  const anna = await world.person('Anna', `/w/${id}`);
+  await exchange(anna, 'Hello?', 'Yes.');
+  const [open, closed] = [await anna.context().newPage(), await anna.context().newPage()];
+  for (const page of [open, closed]) {
+    await page.goto(anna.url());
+    await sees(messages(page).getByText('Hello?'));
+    await drafts(page);
+  }
+  await message(open).fill('Last words of Anna');
+  await closed.goto('about:blank');
+
+  await button(anna, 'Sign out').click();
+  await button(anna, 'Sign out now').click();
+  await sees(anna.getByRole('textbox'));
+  await sees(open.getByRole('textbox'));
+  await closed.goBack();
+  await sees(closed.getByRole('textbox'));
+  for (const page of [open, closed]) {
+    expect(await message(page).count()).toBe(0);
+    expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toMatch(/Anna/);
+  }
+});
+
 const anew = (page: Page): Locator => page.getByRole('textbox', { name: 'The message anew' });
 
 /** Types in the place of the only message and into the field, and sends neither; loads the page again. */

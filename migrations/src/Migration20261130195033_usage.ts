@@ -27,7 +27,7 @@ export class Migration20261130195033_usage extends Migration {
     );
 
     await this.execute(
-      `update "workstream" set "projection" = '{"context": {"told": 0, "counted": null, "overhead": 0, "window": null, "advised": false, "tried": false, "failures": 0}, "checkpoint": null, "budgetLimit": null}'::jsonb || projection`,
+      `update "workstream" set "projection" = '{"context": {"told": 0, "counted": null, "scale": 1, "overhead": 0, "window": null, "advised": false, "tried": null, "failures": 0}, "checkpoint": null, "budgetLimit": null}'::jsonb || projection`,
     );
     for (let last: Place | undefined = { workstream: '', revision: '0' }; last;) {
       const page = (await this.execute(entriesBehind, [last.workstream, last.revision])) as Place[];

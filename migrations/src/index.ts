@@ -9,6 +9,7 @@ import { Migration20261130130912_steering } from './Migration20261130130912_stee
 import { Migration20261130133000_search } from './Migration20261130133000_search.ts';
 import { Migration20261130140600_lifecycle } from './Migration20261130140600_lifecycle.ts';
 import { Migration20261130165943_elsewhere } from './Migration20261130165943_elsewhere.ts';
+import { Migration20261130193724_left_folders } from './Migration20261130193724_left_folders.ts';
 import { Migration20261130195033_usage } from './Migration20261130195033_usage.ts';
 import { Migration20261130204535_watches } from './Migration20261130204535_watches.ts';
 
@@ -26,6 +27,7 @@ export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130133000_search', class: Migration20261130133000_search },
   { name: 'Migration20261130140600_lifecycle', class: Migration20261130140600_lifecycle },
   { name: 'Migration20261130165943_elsewhere', class: Migration20261130165943_elsewhere },
+  { name: 'Migration20261130193724_left_folders', class: Migration20261130193724_left_folders },
   { name: 'Migration20261130195033_usage', class: Migration20261130195033_usage },
   { name: 'Migration20261130204535_watches', class: Migration20261130204535_watches },
 ];

@@ -4,12 +4,12 @@
  *
  * The bounds of single fields do not hold an operation: under 400 aliases, 1 MB is 400 MB, and each of them is allowed.
  *
- * Invariants: nothing is made into text that would be larger than `answerLimits.bytes` because it tells the same again, or
- * larger than `answerLimits.largest`; no more than `answerLimits.read` and one answer of a service is read for one
+ * Invariants: nothing is made into text that would be larger than `answerLimits.bytes` (or `item`) because it tells the
+ * same again, or larger than `answerLimits.largest`; no more than `answerLimits.read` and one answer of a service is read for one
  * operation.
  */
 import { getOperationAST, GraphQLError, OperationTypeNode, type DocumentNode } from 'graphql';
-import type { Services } from './services.ts';
+import type { Reading, Services } from './services.ts';
 
 /**
  * The largest a client of ours asks for at once is a workstream whose queue is full (1 MB of text), which tells that
@@ -17,10 +17,14 @@ import type { Services } from './services.ts';
  * is six bytes of JSON.
  */
 export const answerLimits = {
-  /** Of JSON, for a query, a mutation, or one item of a subscription; more when that takes telling nothing a third time. */
+  /** Of JSON, for a query or a mutation; more when that takes telling nothing a third time. */
   bytes: 24 * 1024 * 1024,
+  /** As `bytes`, for one item of a subscription: the longest list, twice. What is long in an item is one entry. */
+  item: 4 * 1024 * 1024,
   /** Of JSON, however few times anything is told. */
   largest: 64 * 1024 * 1024,
+  /** Of JSON: from here on an answer is large. A thousand small ones on their way at once come to 32 MiB. */
+  large: 32 * 1024,
   /** Of texts that come from services, UTF-16 code units, for one operation. */
   read: 16 * 1024 * 1024,
 } as const;
@@ -58,18 +62,27 @@ function measure(data: unknown): { readonly all: number; readonly once: number }
   return { all, once };
 }
 
-/** Why this result must not be made into an answer (ANSWER_TOO_LARGE); null when it may be. */
-export function refusedAnswer(
+/**
+ * What is to be known of a result before it is made into text: why it must not be (ANSWER_TOO_LARGE), or null, and
+ * whether that would be large.
+ */
+export function weigh(
   { data }: { readonly data?: unknown },
   operation: { readonly document: DocumentNode; readonly operationName?: string | null | undefined },
-): GraphQLError | null {
-  const { bytes, largest } = answerLimits;
+): { readonly refused: GraphQLError | null; readonly large: boolean } {
+  const { bytes, item, largest, large } = answerLimits;
+  const kind = getOperationAST(operation.document, operation.operationName)?.operation;
   const { all, once } = measure(data);
-  const allowed = Math.min(largest, Math.max(bytes, 2 * once));
-  if (all <= allowed) return null;
-  const meant = getOperationAST(operation.document, operation.operationName);
+  const allowed = Math.min(
+    largest,
+    Math.max(kind === OperationTypeNode.SUBSCRIPTION ? item : bytes, 2 * once),
+  );
+  return { refused: all > allowed ? tooLarge(all, allowed, kind) : null, large: all >= large };
+}
+
+function tooLarge(all: number, allowed: number, kind: OperationTypeNode | undefined): GraphQLError {
   const done =
-    meant?.operation === OperationTypeNode.MUTATION
+    kind === OperationTypeNode.MUTATION
       ? ' What it was to do has been done: send it again with the same keys, and select less of the answer.'
       : '';
   return new GraphQLError(
@@ -82,26 +95,32 @@ const mebibyte = 1024 * 1024;
 
 /**
  * The services of one operation: what it reads is read one after another, and no more once it has read too much. So a
- * single operation neither takes the database from all others nor holds all that it names in memory at once.
+ * single operation neither takes the database from all others nor holds all that it names in memory at once. Each of them
+ * waits for its turn, as does what a subscription reads; commands pass it by.
  */
-export function servicesOfOne(services: Services): Services {
+export function servicesOfOne(services: Services, reading: Reading): Services {
   let read = 0;
   let before: Promise<unknown> = Promise.resolve();
-  const draw = <T>(reading: () => Promise<T>, textOf: (value: T) => unknown): Promise<T> => {
+  const draw = <T>(query: () => Promise<T>, textOf: (value: T) => unknown): Promise<T> => {
     const mine = before.then(async () => {
       if (read > answerLimits.read)
         throw new GraphQLError(
           `This operation has read more than ${answerLimits.read / mebibyte} MiB. Ask in several operations, or for smaller pages.`,
           { extensions: { code } },
         );
-      const value = await reading();
-      read += lengthOf(textOf(value));
-      return value;
+      return reading.ask(
+        async () => {
+          const value = await query();
+          read += lengthOf(textOf(value));
+          return value;
+        },
+        () => read >= answerLimits.large,
+      );
     });
     before = mine.catch(() => undefined);
     return mine;
   };
-  const { workstreams, history, search, approvals, usage, watches } = services;
+  const { workstreams, history, search, approvals, usage, watches, feed } = services;
   const whole = <T>(value: T): T => value;
   return {
     ...services,
@@ -115,6 +134,7 @@ export function servicesOfOne(services: Services): Services {
         ),
       list: (...asked) => draw(() => workstreams.list(...asked), whole),
       systemPrompt: (set) => draw(() => workstreams.systemPrompt(set), whole),
+      states: (signal) => workstreams.states(signal, reading),
     },
     usage: {
       ofWorkstream: (id) => draw(() => usage.ofWorkstream(id), whole),
@@ -130,6 +150,10 @@ export function servicesOfOne(services: Services): Services {
       polls: (...asked) => draw(() => watches.polls(...asked), whole),
       tryCondition: (asked) => draw(() => watches.tryCondition(asked), whole),
       figures: () => draw(() => watches.figures(), whole),
+    },
+    feed: {
+      follow: (id, after, signal) => feed.follow(id, after, signal, reading),
+      tokens: (id, signal) => feed.tokens(id, signal, reading),
     },
     history: { page: (...asked) => draw(() => history.page(...asked), whole) },
     search: { find: (asked) => draw(() => search.find(asked), whole) },

@@ -44,7 +44,7 @@ import './types/token.ts';
 import './types/feed-item.ts';
 import './types/token-chunk.ts';
 
-export { answerLimits, refusedAnswer, servicesOfOne } from './answer-limits.ts';
+export { answerLimits, servicesOfOne, weigh } from './answer-limits.ts';
 export {
   hasMoreValues,
   operationLimits,

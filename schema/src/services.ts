@@ -396,12 +396,22 @@ export interface AskedModelCalls {
   readonly after: string | null;
 }
 
+/** How one operation asks the database for what it reads itself: when its turn has come. */
+export interface Reading {
+  /**
+   * Rejects when nobody waits for it any more. What is large is held in memory by a few at a time only, until
+   * `letGo` or the end of the operation, whatever else is asked meanwhile. Said of the answer; by default none is.
+   */
+  ask<T>(query: () => Promise<T>, isLarge?: (answer: T) => boolean): Promise<T>;
+  letGo(): void;
+}
+
 export interface Services {
   readonly workstreams: {
     get(id: string): Promise<WorkstreamModel | null>;
     list(range: PageRange, filter: WorkstreamFilter): Promise<Page<WorkstreamSummaryModel>>;
     /** Snapshot, coalesced changes in order per workstream, a heartbeat every 15 s; ends when `signal` aborts. */
-    states(signal: AbortSignal): AsyncIterable<WorkstreamStateItem>;
+    states(signal: AbortSignal, reading?: Reading): AsyncIterable<WorkstreamStateItem>;
     /**
      * `caller` aborts when the caller is gone: what is not made by then is not made, and the promise rejects with its
      * reason. What is made stays (D-20).
@@ -428,8 +438,13 @@ export interface Services {
   };
   readonly feed: {
     /** See D-54, D-55; `after` null starts at the head. Ends when `signal` aborts or after Ended. */
-    follow(workstreamId: string, after: string | null, signal: AbortSignal): AsyncIterable<FeedEvent>;
-    tokens(workstreamId: string, signal: AbortSignal): AsyncIterable<TokenChunkModel>;
+    follow(
+      workstreamId: string,
+      after: string | null,
+      signal: AbortSignal,
+      reading?: Reading,
+    ): AsyncIterable<FeedEvent>;
+    tokens(workstreamId: string, signal: AbortSignal, reading?: Reading): AsyncIterable<TokenChunkModel>;
   };
   readonly messages: {
     send(by: Viewer, input: SendMessage): Promise<SendMessageOutcome>;

@@ -29,7 +29,8 @@ const sampleTurn: Turn = {
 
 const sampleMark: ContextMark = {
   told: 40,
-  counted: { tokens: 60, told: 30, scale: 1.5 },
+  counted: { tokens: 60, told: 30 },
+  scale: 1.5,
   overhead: 20,
   window: 100,
 };

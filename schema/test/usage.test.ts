@@ -33,10 +33,10 @@ const asked = async (source: string, entries: readonly Entry[]) => {
 
 describe('How full the context is', () => {
   const shown = 'context { used window estimated warning told overhead checkpoint { watermark revision } }';
-  const counted = { tokens: 3_000_000_000, told: 60, scale: 2 };
+  const counted = { tokens: 3_000_000_000, told: 60 };
 
   it('is what the provider counted with an estimate of what came after (D-39)', async () => {
-    const answered = { ...said(), context: markOf(60, { counted, window: 4_000_000_000 }) };
+    const answered = { ...said(), context: markOf(60, { counted, scale: 2, window: 4_000_000_000 }) };
     const entries = [entryAt(1, answered, {}), entryAt(2, said(), { tokens: 5 })];
     expect(await asked(shown, entries.slice(0, 1))).toEqual({
       context: {

@@ -180,7 +180,7 @@ async function make(storage: Storage, sessionId: string, before: number): Promis
   };
   for (let from = 0; from < before; from += 1_000)
     await commit(Array.from({ length: Math.min(1_000, before - from) }, (_, i) => said(from + i)));
-  const mark = { told: 300, counted: null, overhead: 1_000, window: 200_000 };
+  const mark = { told: 300, counted: null, scale: 1, overhead: 1_000, window: 200_000 };
   const checkpoint: EntryBody = {
     kind: 'CHECKPOINT',
     summary: 'They talked, and it was so. '.repeat(40),

@@ -29,6 +29,7 @@ import { createWorkspaces, readAgents } from './adapters/workspaces/index.ts';
 import { createPrompt } from './app/actor/prompt.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { withFirstWord } from './app/feed/first-word.ts';
+import { createDeletions } from './app/deletions.ts';
 import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
@@ -165,7 +166,12 @@ async function assemble(
     ownRoot,
   });
   const kept = [config.dataDir, join(config.dataDir, 'postgres'), ownRoot];
-  const tools = createTools({ processes, limits: { closedFolders: kept.map(realOrAsIs) } });
+  const conditions = celConditions();
+  const tools = createTools({
+    processes,
+    limits: { closedFolders: kept.map(realOrAsIs) },
+    watches: { store: storage.watches, conditions, clock },
+  });
   const prompt = createPrompt({
     guidance: { ofWorkspace: readAgents, ofServer: model.instructions },
     clock,
@@ -191,7 +197,6 @@ async function assemble(
       return (await storage.watches.deliveries(asked)).map(({ fire }) => fire);
     },
   });
-  const conditions = celConditions();
   const watchRound = createWatchRound({
     store: storage.watches,
     teller: createTeller({ store: storage.watches, registry, sessionId: session.id, host, log }),
@@ -211,6 +216,13 @@ async function assemble(
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
   const database = await storage.describe();
   let stopping = false;
+  const deletions = createDeletions({
+    registry,
+    journal: storage.journal,
+    clock,
+    log,
+    isStopping: () => stopping,
+  });
   const services = createServices({
     clock,
     ids,
@@ -226,6 +238,7 @@ async function assemble(
     catalog: storage.catalog,
     reservations: storage.reservations,
     removal: storage.removal,
+    deletions,
     reserving,
     search: storage.search,
     usage: storage.usage,
@@ -278,8 +291,8 @@ async function assemble(
   const sweeps = createSweeps({
     removal: storage.removal,
     registry,
+    deletions,
     reserving,
-    catalog: storage.catalog,
     workspaces,
     clock,
     log,

@@ -96,7 +96,15 @@ const settings = {
     'the folder the server is started in',
     `folders agents may work in, separated by "${delimiter}"`,
   ],
-  OPENAI_API_KEY: [text, 'none', 'key of the model endpoint'],
+  OPENAI_API_KEY: [
+    // Others HTTP cannot carry: a request would fail before it is sent, as if nobody were there.
+    text.refine((v) => /^[\x20-\x7e\x80-\xff]+$/.test(v), {
+      message:
+        'has a character that is in no key (a long dash, a curved quote or an invisible one, which come with copying): copy the key anew',
+    }),
+    'none',
+    'key of the model endpoint',
+  ],
   OPENAI_BASE_URL: [
     url(['http:', 'https:'], 'http://127.0.0.1:11434/v1'),
     'OpenAI if a key is set, else a local server that answers',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Kept } from './kept.ts';
+import { clearLeft, hasLeft, Kept, LEFT, tellLeft } from './kept.ts';
 import { memoryTab } from './memory-tab.ts';
 
 const isText = (value: unknown): value is string => typeof value === 'string';
@@ -28,6 +28,38 @@ it('clears what is of its token, the last words of a page that is going too, and
   expect(bert.read('edit.w', isText)).toBe('of Bert');
   expect([...held.keys()]).toHaveLength(2);
 });
+
+it('clears what those typed who signed out in another tab, until they are back, and nothing of others', () => {
+  const browser = memoryTab();
+  const tab = memoryTab();
+  const [anna, bert] = [new Kept(tab, 'aa', browser), new Kept(tab, 'bb', browser)];
+  for (const kept of [anna, bert]) kept.keep('composer.w', 'typed');
+  tellLeft(browser, 'aa', true);
+  clearLeft(browser, tab);
+  anna.keep('edit.w', 'too late');
+  expect([anna.names, bert.names]).toEqual([[], ['composer.w']]);
+
+  tellLeft(browser, 'aa', false);
+  anna.keep('composer.w', 'back');
+  clearLeft(browser, tab);
+  expect(anna.read('composer.w', isText)).toBe('back');
+});
+
+it('knows the last hundred who signed out', () => {
+  const browser = memoryTab();
+  for (let i = 0; i < 101; i++) tellLeft(browser, `a${i}`, true);
+  expect(['a0', 'a1', 'a100'].map((author) => hasLeft(browser, author))).toEqual([false, true, true]);
+});
+
+it.each(['left', '{}', 'null', '[7]'])(
+  'takes nobody for signed out by what it did not write: %s',
+  (stored) => {
+    const browser = memoryTab(new Map([[LEFT, stored]]));
+    expect(hasLeft(browser, 'aa')).toBe(false);
+    tellLeft(browser, 'aa', true);
+    expect(hasLeft(browser, 'aa')).toBe(true);
+  },
+);
 
 it.each(['draft', '{}', 'null', '7'])('takes nothing from what it did not write: %s', (stored) => {
   const held = new Map<string, string>();

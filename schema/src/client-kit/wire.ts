@@ -170,7 +170,7 @@ function bodyOf(wire: WireEntry): EntryBody {
   }
 }
 
-const noMark: ContextMark = { told: 0, counted: null, overhead: 0, window: null };
+const noMark: ContextMark = { told: 0, counted: null, scale: 1, overhead: 0, window: null };
 
 const turnOf = ({ compaction, depth, ...turn }: ResultOf<typeof turnFields>): Turn => ({
   ...turn,

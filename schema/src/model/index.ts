@@ -146,7 +146,7 @@ export interface ModelModel {
   readonly demo: boolean;
   readonly isDefault: boolean;
   /**
-   * FAILING: its last call failed. DEGRADED: its endpoint failed five times in a row, so it is asked last for a while.
+   * FAILING: its last call failed. DEGRADED: it or its endpoint failed five times in a row, so it is asked last for a while.
    * UNKNOWN: not asked yet.
    */
   readonly health: 'UNKNOWN' | 'HEALTHY' | 'FAILING' | 'DEGRADED';

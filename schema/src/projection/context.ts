@@ -8,9 +8,9 @@ import type { ContextMark } from './entries.ts';
 export const nearlyFull = 0.8;
 
 /** Tokens the model is told now. */
-export function usedOf({ told, counted, overhead }: ContextMark): number {
-  if (!counted) return overhead + told;
-  return Math.max(0, Math.round(counted.tokens + (told - counted.told) * counted.scale));
+export function usedOf({ told, counted, scale, overhead }: ContextMark): number {
+  if (!counted) return Math.round((overhead + told) * scale);
+  return Math.max(0, Math.round(counted.tokens + (told - counted.told) * scale));
 }
 
 /** True while a part of that is estimated. */

@@ -223,8 +223,6 @@ export interface Counted {
   readonly tokens: number;
   /** Of `ContextMark.told`, what it covers. */
   readonly told: number;
-  /** Tokens it counts for each one of our estimate: what comes after is estimated so. */
-  readonly scale: number;
 }
 
 /**
@@ -236,6 +234,11 @@ export interface ContextMark {
   readonly told: number;
   /** Null: no provider has counted what it is told now. */
   readonly counted: Counted | null;
+  /**
+   * Tokens that the provider of the chosen model counts for each one of our estimate: what nobody has counted is
+   * estimated so. 1: not known yet. It outlives a summary.
+   */
+  readonly scale: number;
   /** Estimated, of the system prompt and the tools; 0: not known yet. */
   readonly overhead: number;
   /** What the model that answered last can read; null: not known. */

@@ -9,6 +9,7 @@ import {
   compactionAdvice,
   type ApprovalCycle,
   type Call,
+  type CompactionTrigger,
   type Configuration,
   type ContextMark,
   type Entry,
@@ -45,8 +46,11 @@ export interface Span {
 export interface Context extends ContextMark {
   /** In this turn the model was advised to wind down, and no compaction was tried since. */
   readonly advised: boolean;
-  /** Since its last answer a compaction was tried: there is one in each step. */
-  readonly tried: boolean;
+  /**
+   * Why a compaction was tried last since its last answer: there is one in each step, and one more because what is asked
+   * does not fit (D-39). Null: none was.
+   */
+  readonly tried: CompactionTrigger | null;
   /** Compactions tried in this turn that came to nothing, since one came to something. */
   readonly failures: number;
 }
@@ -111,10 +115,11 @@ export const emptyProjection: Projection = {
   context: {
     told: 0,
     counted: null,
+    scale: 1,
     overhead: 0,
     window: null,
     advised: false,
-    tried: false,
+    tried: null,
     failures: 0,
   },
   checkpoint: null,
@@ -175,7 +180,7 @@ function applyKind(next: Projection, entry: Entry): Projection {
     case 'ASSISTANT':
       return {
         ...next,
-        context: { ...next.context, ...entry.context, tried: false },
+        context: { ...next.context, ...entry.context, tried: null },
         batch:
           entry.calls.length === 0
             ? next.batch
@@ -217,7 +222,7 @@ function applyKind(next: Projection, entry: Entry): Projection {
 function configure(next: Projection, configuration: Configuration): Projection {
   const { model, tokenBudget } = next.configuration;
   const context: Context =
-    configuration.model === model ? next.context : { ...next.context, counted: null, window: null };
+    configuration.model === model ? next.context : { ...next.context, counted: null, scale: 1, window: null };
   const budgetLimit =
     configuration.tokenBudget === tokenBudget ? next.budgetLimit : (configuration.tokenBudget ?? null);
   return { ...next, configuration, context, budgetLimit };
@@ -226,12 +231,21 @@ function configure(next: Projection, configuration: Configuration): Projection {
 function withTurn(next: Projection, turn: Turn): Projection {
   const { context } = next;
   if (isSettled(turn)) {
-    const over: Context = { ...context, advised: false, tried: false, failures: 0 };
+    const over: Context = { ...context, advised: false, tried: null, failures: 0 };
     return { ...next, turn, batch: null, cycles: [], context: over };
   }
   const begins = turn.phase === 'COMPACTING' && next.turn?.compaction?.id !== turn.compaction?.id;
   return begins
-    ? { ...next, turn, context: { ...context, advised: false, tried: true, failures: context.failures + 1 } }
+    ? {
+        ...next,
+        turn,
+        context: {
+          ...context,
+          advised: false,
+          tried: turn.compaction?.trigger ?? null,
+          failures: context.failures + 1,
+        },
+      }
     : { ...next, turn };
 }
 

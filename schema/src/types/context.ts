@@ -9,6 +9,7 @@ import {
   type Context as FoldedContext,
   type Counted as CountedModel,
 } from '../projection/index.ts';
+import { CompactionTrigger } from './turn.ts';
 
 export interface ContextValue {
   readonly mark: Mark;
@@ -28,24 +29,22 @@ const Counted = builder.objectRef<CountedModel>('Counted').implement({
       description: 'Of `ContextMark.told`, what it covers, in our estimate.',
       resolve: (c) => c.told,
     }),
-    scale: t.exposeFloat('scale', {
-      description:
-        'Tokens that the provider counts for each one of our estimate, 0.5 to 4: what came after is estimated so.',
-    }),
   }),
 });
 
 const markText = {
   told: 'Estimated tokens of all entries the model is told now: the sum of their `tokens`.',
   counted: 'What the provider counted; null: none has counted what the model is told now.',
+  scale:
+    'Tokens that the provider of the chosen model counts for each one of our estimate, 0.5 to 4: what it has not counted is estimated so. 1: not known yet.',
   overhead: 'Estimated tokens of the system prompt and the definitions of the tools; 0: not known yet.',
   window: 'Tokens that the model that answered last can read at once; null: not known.',
 } as const;
 
 /** How to make of a mark what a person is shown. */
 const usedText =
-  'Tokens used are, without `counted`, `overhead` + `told`; else `counted.tokens` + (`told` - `counted.told`) × ' +
-  '`counted.scale`, rounded, never below 0, and exact only while `told` is `counted.told`.';
+  'Tokens used are, without `counted`, (`overhead` + `told`) × `scale`; else `counted.tokens` + (`told` - `counted.told`) × ' +
+  '`scale`, rounded, never below 0, and exact only while `told` is `counted.told`.';
 
 export const ContextMark = builder.objectRef<Mark>('ContextMark').implement({
   description: `How full the context of the model is after an entry, as whole values. ${usedText}`,
@@ -57,6 +56,7 @@ export const ContextMark = builder.objectRef<Mark>('ContextMark').implement({
       description: markText.counted,
       resolve: (m) => m.counted,
     }),
+    scale: t.exposeFloat('scale', { description: markText.scale }),
     overhead: t.field({ type: 'Tokens', description: markText.overhead, resolve: (m) => m.overhead }),
     window: t.field({
       type: 'Tokens',
@@ -77,6 +77,7 @@ export const ProjectionContext = builder.objectRef<FoldedContext>('ProjectionCon
       description: markText.counted,
       resolve: (c) => c.counted,
     }),
+    scale: t.exposeFloat('scale', { description: markText.scale }),
     overhead: t.field({ type: 'Tokens', description: markText.overhead, resolve: (c) => c.overhead }),
     window: t.field({
       type: 'Tokens',
@@ -87,9 +88,12 @@ export const ProjectionContext = builder.objectRef<FoldedContext>('ProjectionCon
     advised: t.exposeBoolean('advised', {
       description: 'In this turn the model was advised to wind down, and no compaction was tried since.',
     }),
-    tried: t.exposeBoolean('tried', {
+    tried: t.field({
+      type: CompactionTrigger,
+      nullable: true,
       description:
-        'Since the last answer of the model a compaction was tried: there is at most one between two answers.',
+        'Why a compaction was tried last since the last answer of the model; null: none was. There is at most one between two answers, and one more by OVERFLOW.',
+      resolve: (c) => c.tried,
     }),
     failures: t.exposeInt('failures', {
       description:

@@ -52,11 +52,11 @@ export const Projection = builder.objectRef<ProjectionModel>('Projection').imple
     'cycles, and opens the batch if it has calls; TOOL_STARTED and TOOL_SETTLED mark a call of it; TOOL removes a call, ' +
     'the last one closes the batch; WATCH takes the place of the watch with its id, or comes last if there is none, and takes it away when it is ENDED; APPROVAL puts its cycle last in place of the one with its id; REWIND makes the turn ' +
     'null and supersedes what lies between its `after` and itself. And of the context: each entry adds its `tokens` to ' +
-    '`told`; then ASSISTANT, CHECKPOINT and REWIND replace told, counted, overhead and window by those of their `context`, if they ' +
-    'have one; ASSISTANT makes `tried` false; CHECKPOINT sets `failures` to 0 and is the checkpoint; SYSTEM of source ' +
+    '`told`; then ASSISTANT, CHECKPOINT and REWIND replace told, counted, scale, overhead and window by those of their `context`, if they ' +
+    'have one; ASSISTANT makes `tried` null; CHECKPOINT sets `failures` to 0 and is the checkpoint; SYSTEM of source ' +
     'COMPACTION_ADVICE makes `advised` true; a TURN that is COMPACTING with a compaction of another id than the turn before it ' +
-    'makes `advised` false and `tried` true and adds 1 to `failures`; a settled TURN makes both false and `failures` 0; ' +
-    'CONFIGURATION with another model makes counted and window null, with another `tokenBudget` makes that the budgetLimit; ' +
+    'makes `advised` false and `tried` its trigger and adds 1 to `failures`; a settled TURN makes `advised` false, `tried` null and `failures` 0; ' +
+    'CONFIGURATION with another model makes counted and window null and scale 1, with another `tokenBudget` makes that the budgetLimit; ' +
     'APPROVAL of a cycle with a `budget` whose item is APPROVED makes `budget.spent` + `budget.grant` the budgetLimit, if there is one and it is less.',
   fields: (t) => ({
     revision: t.field({

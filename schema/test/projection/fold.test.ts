@@ -243,7 +243,7 @@ describe('the state of a workstream is the first that fits (D-6, I29)', () => {
 const cycleOf = () => fold(open, began, said('a', 'b'), asked('OPEN', 'a', 'b')).cycles[0]!;
 
 describe('what the fold says of the context', () => {
-  const counted = { tokens: 300, told: 60, scale: 2 };
+  const counted = { tokens: 300, told: 60 };
   const answer = (context: ContextMark): EntryBody => ({ ...said(), context }) as EntryBody;
   const weighed = (...pairs: readonly (readonly [EntryBody, number])[]): Projection =>
     applyEntries(
@@ -254,7 +254,7 @@ describe('what the fold says of the context', () => {
 
   it('adds up what is told, and takes the whole account of an answer (D-39)', () => {
     expect(weighed([hello, 7], [hello, 8]).context).toMatchObject({ told: 15, counted: null });
-    const after = weighed([hello, 7], [answer(markOf(60, { counted })), 50], [hello, 4]);
+    const after = weighed([hello, 7], [answer(markOf(60, { counted, scale: 2 })), 50], [hello, 4]);
     expect(after.context).toMatchObject({ told: 64, counted, overhead: 10, window: 1_000 });
     expect([usedOf(after.context), isEstimated(after.context)]).toEqual([308, true]);
   });
@@ -290,20 +290,20 @@ describe('what the fold says of the context', () => {
     const advice: EntryBody = { kind: 'SYSTEM', text: 'wind down', source: 'COMPACTION_ADVICE' };
     const tried = fold(open, began, advice, compacting('co1'), compacting('co1'));
     expect(fold(open, began, advice).context.advised).toBe(true);
-    expect(tried.context).toMatchObject({ advised: false, tried: true, failures: 1 });
+    expect(tried.context).toMatchObject({ advised: false, tried: 'OVERFLOW', failures: 1 });
     const again = fold(open, began, compacting('co1'), began, said(), compacting('co2'));
     expect(again.context.failures).toBe(2);
     expect(fold(open, began, compacting('co1'), began, said()).context).toMatchObject({
-      tried: false,
+      tried: null,
       failures: 1,
     });
     const made = fold(open, began, compacting('co1'), summarised(1, markOf(9)));
-    expect(made.context).toMatchObject({ tried: true, failures: 0 });
+    expect(made.context).toMatchObject({ tried: 'OVERFLOW', failures: 0 });
     const over = fold(open, began, advice, compacting('co1'), {
       kind: 'TURN',
       turn: settled('COMPLETED'),
     });
-    expect(over.context).toMatchObject({ advised: false, tried: false, failures: 0 });
+    expect(over.context).toMatchObject({ advised: false, tried: null, failures: 0 });
   });
 
   it('says that it is being summarised: RUNNING within a batch, THINKING otherwise (I29)', () => {

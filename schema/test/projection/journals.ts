@@ -70,6 +70,7 @@ export const rewound = (after: number): EntryBody => ({ kind: 'REWIND', after, r
 export const markOf = (told: number, over: Partial<ContextMark> = {}): ContextMark => ({
   told,
   counted: null,
+  scale: 1,
   overhead: 10,
   window: 1_000,
   ...over,
@@ -159,11 +160,11 @@ const anyMark: fc.Arbitrary<ContextMark> = fc.record(
         {
           tokens: fc.nat(2_000),
           told: fc.nat(2_000),
-          scale: fc.double({ min: 0.5, max: 4, noNaN: true }),
         },
         plain,
       ),
     ),
+    scale: fc.double({ min: 0.5, max: 4, noNaN: true }),
     overhead: fc.nat(500),
     window: fc.option(fc.integer({ min: 1, max: 4_000 })),
   },

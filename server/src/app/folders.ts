@@ -1,29 +1,42 @@
 /**
- * Owns: taking back the folders that were made for workstreams, once nobody works in them.
+ * Owns: taking back the folders that were made for workstreams, once nobody works in them. A fork works in the folder of
+ * its source, so the last of them takes it along.
  *
- * Invariants: a folder that some workstream works in stays, and so does one of which that is not known (D-10); no file
- * is ever deleted.
+ * Invariants: a folder that some workstream works in, or is about to, stays, and so does one of which that is not known
+ * (D-10); no file is ever deleted. Storage notes what was left, so whatever keeps a folder from being taken back now
+ * (a lost answer, a database that is away, the end of this process) only puts that off until the next sweep.
  */
-import type { Catalog } from '../ports/catalog.ts';
+import type { Removal } from '../ports/removal.ts';
 import { whenAway } from '../ports/storage-unavailable.ts';
 import type { Workspaces } from '../ports/workspaces.ts';
 
 export interface FoldersDeps {
-  readonly catalog: Catalog;
+  readonly removal: Removal;
   readonly workspaces: Workspaces;
 }
 
-/**
- * After workstream `id`, which worked in `folder` ("": it came to nothing before that was known), is gone from storage.
- * A fork works in the folder of its source, so the last of them takes it along. Answers the path of what is left.
- */
+/** After workstream `id`, which worked in `folder`, is gone from storage. Answers the path of what is left of its own. */
 export async function giveUpFolder(
-  { catalog, workspaces }: FoldersDeps,
+  { removal, workspaces }: FoldersDeps,
   { id, folder }: { readonly id: string; readonly folder: string },
 ): Promise<string | null> {
-  const own = await workspaces.own(id);
-  // What was never published was never shared: nobody has to be asked.
-  if (folder === '') return own === null ? null : workspaces.abandon(own);
-  const used = await catalog.worksIn(folder).catch(whenAway(true));
-  return used ? own : workspaces.abandon(folder);
+  if (!isBelow(await workspaces.ownRoot(), folder)) return null;
+  const left = await removal.letGo(folder, () => workspaces.abandon(folder)).catch(whenAway('inUse'));
+  if (left !== 'inUse') return left;
+  return folder === (await workspaces.own(id)) ? folder : null;
 }
+
+/** All that were left here, by whomever. Rejects when the database is away: then the rest stays for the next time. */
+export async function giveUpLeftFolders({ removal, workspaces }: FoldersDeps): Promise<void> {
+  const root = await workspaces.ownRoot();
+  if (root === null) return;
+  for (;;) {
+    const left = await removal.leftFolders(root);
+    if (left.length === 0) return;
+    for (const folder of left) await removal.letGo(folder, () => workspaces.abandon(folder));
+  }
+}
+
+/** Another server may have made it, on another disk. */
+const isBelow = (root: string | null, folder: string): boolean =>
+  root !== null && folder.startsWith(`${root}/`);

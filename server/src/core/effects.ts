@@ -34,6 +34,8 @@ export type Deed =
       readonly entries: readonly Entry[];
       /** Tokens the model can read, as far as known. */
       readonly window: number | null;
+      /** Tokens that may still be spent (D-33): it ends between two calls when they are. Null: no bound. */
+      readonly allowance: number | null;
     }
   | {
       readonly type: 'runTool';

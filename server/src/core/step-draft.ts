@@ -114,6 +114,7 @@ export function admit(draft: StepDraft, body: EntryBody, id?: string): StepDraft
             attempt: null,
             summary: null,
             overflow: null,
+            unread: 0,
             progress: {},
             held: d.state.held.filter(({ deed }) => !isOfTurn(deed)),
           }

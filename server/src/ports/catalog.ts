@@ -70,6 +70,4 @@ export interface Catalog {
   ): Promise<Page<{ readonly workstreamId: string; readonly cycle: ApprovalCycle }>>;
   /** The decision recorded for an item of any cycle, open or not; null when there is none. */
   decisionOf(workstreamId: string, cycleId: string, callId: string): Promise<ApprovalDecision | null>;
-  /** Whether any workstream works in this folder. */
-  worksIn(folder: string): Promise<boolean>;
 }

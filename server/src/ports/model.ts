@@ -6,12 +6,13 @@ import type { Effort, ModelChoice } from 'schema/projection';
 import type { ModelMessage, ModelOutcome, ToolDefinition } from '../core/conversation/message.ts';
 
 export type {
+  ModelAborted,
   ModelAnswer,
   ModelMessage,
   ModelOutcome,
   ToolDefinition,
 } from '../core/conversation/message.ts';
-export type { FaultKind, ModelFault } from '../core/models/fault.ts';
+export type { FaultKind, ModelFault, Unfinished } from '../core/models/fault.ts';
 
 export interface ModelRequest {
   /** Who asks, for the log; no endpoint is told. */
@@ -39,7 +40,8 @@ export type ModelEvent =
 export interface Model {
   /**
    * One attempt: waits for a slot of the alias, asks, reads to the end, lets the slot go. Never throws; `onEvent` is
-   * called synchronously as things happen and never after the promise settles.
+   * called synchronously as things happen and never after the promise settles. What was sent and became no answer says
+   * what had come of it.
    */
   call(
     request: ModelRequest,
@@ -59,7 +61,7 @@ export interface ModelInfo {
   readonly demo: boolean;
   readonly isDefault: boolean;
   /**
-   * FAILING: its last call failed. DEGRADED: its endpoint failed five times in a row, so it is asked last for a while.
+   * FAILING: its last call failed. DEGRADED: it or its endpoint failed five times in a row, so it is asked last for a while.
    * UNKNOWN: not asked yet.
    */
   readonly health: 'UNKNOWN' | 'HEALTHY' | 'FAILING' | 'DEGRADED';

@@ -1,18 +1,20 @@
 /**
  * Owns: the need to take workstreams out of storage, each whole and with all that is its own, in one transaction
- * (D-21, D-25).
+ * (D-21, D-25), and to know which folders they leave.
+ *
+ * Invariant: whoever deletes a workstream or a reservation, its folder is noted as left in the same transaction, until
+ * it is let go.
  */
 import type { Receipt } from '../core/journal/receipt.ts';
 
-/** A workstream that is gone. */
+/** Exactly this workstream, whatever comes under its id later. */
 export interface Removed {
   readonly id: string;
-  /** The folder it worked in; "" when it came to nothing before one was chosen. */
-  readonly folder: string;
+  readonly incarnation: string;
 }
 
 export type RemovalOutcome =
-  | ({ readonly type: 'removed' } & Removed)
+  | { readonly type: 'removed' }
   /** There is no workstream of this incarnation that anybody can see. */
   | { readonly type: 'notFound' }
   /** Another live session runs it. */
@@ -28,6 +30,10 @@ export interface Sweeper {
   readonly except: readonly string[];
 }
 
+/** Hears which workstreams go, before they do: should the answer be lost, these are the ones to look for. */
+export type Doomed = (batch: readonly Removed[]) => void;
+
+/** The sweeps delete some in one transaction, and answer which; call again until none is left. */
 export interface Removal {
   /**
    * Deletes exactly this incarnation with its entries, turns, approvals, queue and the receipts of commands on it, and
@@ -49,7 +55,14 @@ export interface Removal {
   /**
    * Deletes open workstreams older than `olderThanMs` that nobody ever wrote to or named and no live session has.
    */
-  sweepUnused(by: Sweeper, olderThanMs: number): Promise<readonly Removed[]>;
+  sweepUnused(by: Sweeper, olderThanMs: number, doomed: Doomed): Promise<readonly Removed[]>;
   /** Deletes closed workstreams in which nothing happened for `olderThanMs`, and which no live session has. */
-  sweepClosed(by: Sweeper, olderThanMs: number): Promise<readonly Removed[]>;
+  sweepClosed(by: Sweeper, olderThanMs: number, doomed: Doomed): Promise<readonly Removed[]>;
+  /** Some of the folders below `root` that were left and not let go yet; none: there is none. */
+  leftFolders(root: string): Promise<readonly string[]>;
+  /**
+   * Lets go of a folder: runs `take` and answers what that gives, or answers `inUse` when somebody works in it, be it a
+   * reservation. Meanwhile nobody settles in it. Afterwards it is not left any more, whatever came of it.
+   */
+  letGo<T>(folder: string, take: () => Promise<T>): Promise<T | 'inUse'>;
 }

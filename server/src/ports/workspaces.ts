@@ -15,6 +15,8 @@ export interface Workspaces {
    * files are in it or it cannot be removed; null when there is none, or none any more. Never rejects.
    */
   abandon(path: string): Promise<string | null>;
-  /** Path of the folder that was made for a workstream, as `choose` gave it; null when there is none. Never rejects. */
-  own(workstreamId: string): Promise<string | null>;
+  /** Path of the folder that is made for a workstream which chose none, whether it is there or not. Never rejects. */
+  own(workstreamId: string): Promise<string>;
+  /** The folder they are made in, resolved; null while it cannot be reached. Never rejects. */
+  ownRoot(): Promise<string | null>;
 }

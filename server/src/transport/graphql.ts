@@ -10,31 +10,19 @@ import {
   type Plugin,
   type YogaServerInstance,
 } from 'graphql-yoga';
-import {
-  getOperationAST,
-  GraphQLError,
-  OperationTypeNode,
-  type ExecutionArgs,
-  type ExecutionResult,
-} from 'graphql';
+import { GraphQLError } from 'graphql';
 import {
   hasMoreValues,
   operationLimits,
   parseOperation,
   refusalsOf,
-  refusedAnswer,
   schema,
-  servicesOfOne,
   validateOperation,
 } from 'schema';
 import type { Context } from 'schema/context';
+import { useAnswers, type Asked } from './answers.ts';
 import { maxBodyBytes, type Faults } from './faults.ts';
-import { createLine, type Asker } from './line.ts';
 
-/** What an operation comes with; resolvers are given the `Context` of it. */
-export interface Asked extends Context {
-  readonly asker: Asker;
-}
 export type GraphQLEngine = YogaServerInstance<Asked, object>;
 
 export const graphqlPath = '/graphql';
@@ -64,13 +52,7 @@ export async function createGraphQL({
         : { origin: [...allowedOrigins], credentials: false, methods: ['GET', 'POST'], maxAge: 600 },
     graphiql: dev && { title: 'GraphiQL for Weir', subscriptionsProtocol: 'WS' },
     ...(dev && { renderGraphiQL: await graphiql() }),
-    plugins: [
-      useNamedCSRFPrevention(),
-      useExecutionCancellation(),
-      useOperationLimits(),
-      useAnswerLimits(),
-      useLine(),
-    ],
+    plugins: [useNamedCSRFPrevention(), useExecutionCancellation(), useOperationLimits(), useAnswers()],
   });
 }
 
@@ -118,50 +100,6 @@ function useOperationLimits(): Plugin<Context> {
     onSubscribe({ args, setResultAndStopExecution }) {
       const errors = refusalsOf(args, args.contextValue);
       if (errors.length > 0) setResultAndStopExecution({ errors });
-    },
-  };
-}
-
-/** Refuses an answer that is too large before it is made into text, and keeps an operation from reading too much. */
-function useAnswerLimits(): Plugin<Context> {
-  return {
-    onContextBuilding({ context, extendContext }) {
-      extendContext({ services: servicesOfOne(context.services) });
-    },
-    onExecute: ({ args }) => ({
-      onExecuteDone({ result, setResult }) {
-        if (Symbol.asyncIterator in result) return;
-        const refused = refusedAnswer(result, args);
-        if (refused) setResult({ data: null, errors: [refused] });
-      },
-    }),
-    onSubscribe: ({ args }) => ({
-      onSubscribeResult: () => ({
-        onNext({ result, setResult }) {
-          const refused = refusedAnswer(result, args);
-          if (refused) setResult({ data: null, errors: [refused] });
-        },
-      }),
-    }),
-  };
-}
-
-/** Queries wait for their turn. Commands never do, a Stop least of all; nor do subscriptions, which have feeds to ask. */
-function useLine(): Plugin<Asked> {
-  const line = createLine();
-  return {
-    onExecute({ args, executeFn, setExecuteFn }) {
-      const { document, operationName } = args as ExecutionArgs;
-      if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.QUERY) return;
-      const { viewer, asker } = args.contextValue;
-      setExecuteFn(async (given): Promise<ExecutionResult> => {
-        try {
-          return await line(viewer.tokenId, asker, async () => (await executeFn(given)) as ExecutionResult);
-        } catch (error) {
-          if (error instanceof GraphQLError) return { errors: [error] };
-          throw error;
-        }
-      });
     },
   };
 }

@@ -8,10 +8,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createPlainServer, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { GraphQLError } from 'graphql';
 import type { Access, Services } from 'schema/services';
 import type { Log } from '../ports/log.ts';
 import { admit, bearerOf, unauthenticated, type Admission } from './access.ts';
+import type { Asker } from './answers.ts';
 import { answerGraphQLError, answerJson, answerRefusal } from './answer.ts';
 import {
   bodyTooLarge,
@@ -22,7 +24,6 @@ import {
   storageUnavailable,
 } from './faults.ts';
 import { createGraphQL, graphqlPath } from './graphql.ts';
-import { longestLine, type Asker } from './line.ts';
 import { refusedHost, refusedOrigin } from './origin.ts';
 import { graphiqlPolicy, setSecurityHeaders } from './security-headers.ts';
 import { createSessionRoute } from './session.ts';
@@ -88,11 +89,11 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
     const revoked = new AbortController();
     const admission = await admitRequest(req, res, () => {
       // A short answer may still go out; it is the last one. (It may be that of the revocation itself.)
-      if (streaming) res.destroy();
+      if (streaming) req.socket.destroy();
       else revoked.abort(new GraphQLError(unauthenticated, { extensions: { code: 'UNAUTHENTICATED' } }));
     });
     if (!admission) return;
-    if (res.destroyed) return admission.release();
+    if (req.socket.destroyed) return admission.release();
     res.once('close', admission.release);
     const caller = new AbortController();
     res.once('close', () => {
@@ -103,14 +104,9 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
       res.once('close', () => streams.delete(res));
     }
     res.setHeader('cache-control', 'no-store');
-    const over = new Promise<void>((resolve) => res.once('close', resolve));
     const asker: Asker = {
       leave: AbortSignal.any([caller.signal, revoked.signal]),
-      longestLine,
-      sent: () => {
-        res.setTimeout(deps.unreadMs ?? 30_000, () => res.destroy());
-        return over;
-      },
+      ...createSending(req, res, deps.unreadMs ?? 30_000),
     };
     await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal, asker });
   };
@@ -200,6 +196,46 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
   };
   deps.onListening?.(http);
   return http;
+}
+
+/**
+ * When what was written has been sent. A connection on which nothing of it goes out for `unreadMs` is cut, also when it
+ * does not because another answer is before it: it has places of its token, and whoever pipelines has other connections.
+ */
+function createSending(
+  req: IncomingMessage,
+  res: ServerResponse,
+  unreadMs: number,
+): Pick<Asker, 'sent' | 'itemSent'> {
+  const over = new Promise<void>((resolve) => res.once('close', resolve));
+  const cut = (): void => void req.socket.destroy();
+  res.once('timeout', cut);
+  const watch = (): (() => void) => {
+    // Of the socket, which it has none of yet behind another answer.
+    res.setTimeout(unreadMs);
+    const stuck = setTimeout(() => {
+      if (res.socket === null) cut();
+    }, unreadMs);
+    void over.then(() => clearTimeout(stuck));
+    return () => {
+      clearTimeout(stuck);
+      res.setTimeout(0);
+    };
+  };
+  return {
+    sent: () => {
+      watch();
+      return over;
+    },
+    itemSent: async () => {
+      // What was handed over is written by then.
+      await setImmediate();
+      if (res.closed || !res.writableNeedDrain) return;
+      const end = watch();
+      await Promise.race([new Promise((resolve) => res.once('drain', resolve)), over]);
+      end();
+    },
+  };
 }
 
 /** For requests that run no operation. */

@@ -1,98 +1,114 @@
 /**
- * Owns: that queries wait for one another: how many are worked on at once, for one token and for all, and whose turn it
- * is. Does not own: what is a query (`graphql.ts`), or when its answer has been sent (`http.ts`, `websocket.ts`).
+ * Owns: that what is large waits for one another: how many work at once, how many places a token has, and whose turn it
+ * is. Does not own: what has to wait (`answers.ts`), or when an answer has been sent (`http.ts`, `websocket.ts`).
  *
  * The bounds of one operation do not hold many of them: 250 answers of 12 MB are 3 GB, and their reads are all that the
  * database has connections for.
  *
- * Invariants: of one token first come, first served, tokens in turn; who has left keeps no place in the line; a token
- * has at most `ofOne` answers made or not yet sent.
+ * Invariants: of one token first come, first served, who has a place already before the others; tokens in turn; who has
+ * left keeps no place in the line; a token has at most `ofOne` places, and in all of them together `ofAll` work.
  */
-import { GraphQLError } from 'graphql';
 
-/** Whose answers one connection takes, as far as the line needs to know. */
-export interface Asker {
-  /** Aborts when a query that still waits is not to begin any more; its reason is the answer. */
-  readonly leave: AbortSignal;
-  /** How many of the same token may wait when one more comes; whoever is bounded otherwise has no need of it. */
-  readonly longestLine: number;
-  /** Called once the answer is made; resolves when it was sent, or never will be. */
-  readonly sent: () => Promise<void>;
+/** What is had when one's turn has come, to work in. A token has few, so it bounds what it holds in memory. */
+export interface Place {
+  /** Nothing is read or made for now: another works. */
+  readonly rest: () => void;
+  /** Resolves when it is its turn to work again. Rejects as a line does. */
+  readonly work: (leave: AbortSignal) => Promise<void>;
+  /** Nothing of it is in memory any more: the place is another's. */
+  readonly free: () => void;
 }
 
-/** Works for a query of this token when its turn has come. Rejects when it may not wait, and when it left before. */
-export type Line = <T>(token: string, asker: Asker, work: () => Promise<T>) => Promise<T>;
+/** Where to wait: resolves with a place of this token. Rejects with the reason of `leave` when that aborts before. */
+export type Line = (token: string, leave: AbortSignal) => Promise<Place>;
 
-/** Of the ten connections of the pool; those who come to feeds take four. */
-const placesOfAll = 5;
+/** Of the ten connections of the pool. */
+const workingOfAll = 5;
 const placesOfOne = 4;
-/** For those whose operations nothing else counts. */
-export const longestLine = 256;
 
+interface Waiting {
+  readonly hasPlace: boolean;
+  readonly begin: () => void;
+}
 interface Token {
-  /** Answers in the making, and those not yet sent. */
-  held: number;
-  readonly waiting: Set<() => void>;
+  places: number;
+  readonly waiting: Set<Waiting>;
 }
 
 /** The one line of a process. */
-export function createLine({ ofAll = placesOfAll, ofOne = placesOfOne } = {}): Line {
+export function createLine({ ofAll = workingOfAll, ofOne = placesOfOne } = {}): Line {
   /** In the order in which they have their next turn. */
   const tokens = new Map<string, Token>();
   let working = 0;
 
+  const nextOf = ({ places, waiting }: Token): Waiting | undefined =>
+    [...waiting].find(({ hasPlace }) => hasPlace) ?? (places < ofOne ? [...waiting][0] : undefined);
+
   const letGo = (): void => {
     while (working < ofAll) {
-      const next = [...tokens].find(([, { held, waiting }]) => held < ofOne && waiting.size > 0);
+      const next = [...tokens].find(([, token]) => nextOf(token));
       if (!next) return;
       const [name, token] = next;
-      const [begin] = token.waiting;
+      const one = nextOf(token)!;
       tokens.delete(name);
       tokens.set(name, token);
-      token.held += 1;
+      token.waiting.delete(one);
+      if (!one.hasPlace) token.places += 1;
       working += 1;
-      begin!();
+      one.begin();
     }
   };
-  const forget = (name: string, { held, waiting }: Token): void => {
-    if (held === 0 && waiting.size === 0) tokens.delete(name);
+  const forget = (name: string, { places, waiting }: Token): void => {
+    if (places === 0 && waiting.size === 0) tokens.delete(name);
   };
 
-  return async (name, { leave, longestLine, sent }, work) => {
-    leave.throwIfAborted();
-    const token = tokens.get(name) ?? { held: 0, waiting: new Set() };
-    if (token.waiting.size >= longestLine)
-      throw new GraphQLError(
-        `${longestLine} queries of this token wait already. Try again after a moment, with fewer at once.`,
-        { extensions: { code: 'TOO_MANY_OPERATIONS' } },
-      );
-    tokens.set(name, token);
-    await new Promise<void>((resolve, reject) => {
-      const begin = (): void => {
-        token.waiting.delete(begin);
-        leave.removeEventListener('abort', giveUp);
-        resolve();
-      };
+  const turn = (name: string, leave: AbortSignal, hasPlace: boolean, begun: () => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      leave.throwIfAborted();
+      const token = tokens.get(name) ?? { places: 0, waiting: new Set() };
+      tokens.set(name, token);
       const giveUp = (): void => {
-        token.waiting.delete(begin);
+        token.waiting.delete(one);
         forget(name, token);
         reject(leave.reason as Error);
       };
-      token.waiting.add(begin);
+      const one: Waiting = {
+        hasPlace,
+        begin: () => {
+          leave.removeEventListener('abort', giveUp);
+          begun();
+          resolve();
+        },
+      };
+      token.waiting.add(one);
       leave.addEventListener('abort', giveUp, { once: true });
       letGo();
     });
-    try {
-      return await work();
-    } finally {
-      // Others need not wait for one who reads slowly; the token does, or its answers would pile up.
+
+  return async (name, leave) => {
+    let [works, isFree] = [false, false];
+    const begun = (): void => void (works = true);
+    await turn(name, leave, false, begun);
+    const rest = (): void => {
+      if (!works) return;
+      works = false;
       working -= 1;
-      void sent().then(() => {
-        token.held -= 1;
+      letGo();
+    };
+    return {
+      rest,
+      work: async (stillThere) => {
+        if (!works) await turn(name, stillThere, true, begun);
+      },
+      free: () => {
+        if (isFree) return;
+        isFree = true;
+        rest();
+        const token = tokens.get(name)!;
+        token.places -= 1;
         forget(name, token);
         letGo();
-      });
-      letGo();
-    }
+      },
+    };
   };
 }

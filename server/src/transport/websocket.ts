@@ -6,7 +6,8 @@
  *
  * Invariants: a socket that is gone leaves nothing running; nothing begins on one whose token was revoked, which closes
  * it; a socket has at most twice as many operations unfinished as it may carry, whoever still waits for them; the next
- * query of a token begins when an answer has been written, not when it has been put into a buffer.
+ * query of a token begins when an answer has been written, not when it has been put into a buffer; a subscription takes
+ * its next item then, too.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -24,8 +25,9 @@ import type { Access, Services } from 'schema/services';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Log } from '../ports/log.ts';
 import { admit, tokenOf, unauthenticated, type Admission } from './access.ts';
+import type { Asked } from './answers.ts';
 import { callerGone, isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
-import type { Asked, GraphQLEngine } from './graphql.ts';
+import type { GraphQLEngine } from './graphql.ts';
 
 export interface Sockets {
   /** Takes over an upgrade request that was found allowed. */
@@ -149,13 +151,13 @@ export function serveSockets(deps: {
           caller: work.caller.signal,
           asker: {
             leave: work.caller.signal,
-            // What a socket may carry bounds it.
-            longestLine: Infinity,
             sent: () =>
               new Promise((resolve) => {
                 if (extra.socket.readyState === extra.socket.CLOSED) resolve();
                 else extra.answered.set(params, resolve);
               }),
+            // graphql-ws asks for the next one when it has been written.
+            itemSent: () => Promise.resolve(),
           },
         };
         const engine = graphql.getEnveloped({ ...asked, params } as never) as Engine;

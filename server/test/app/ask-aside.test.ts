@@ -119,6 +119,24 @@ describe('A question beside the turn', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('may wait for a slot, which is not held against it', async () => {
+    last().notice('MODEL_WAITING', 'Waiting for a slot.');
+    await clock.advance(60_000);
+    last().notice('MODEL_ASKED', 'It has a slot.');
+    await clock.advance(29_999);
+    expect(last().signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(last().signal.aborted).toBe(true);
+    expect(await said).toBeNull();
+  });
+
+  it('does not wait for a slot without end', async () => {
+    last().notice('MODEL_WAITING', 'Waiting for a slot.');
+    await clock.advance(120_000);
+    expect(await said).toBeNull();
+    expect(clock.pending).toBe(0);
+  });
+
   it('is given up after two minutes, whatever an endpoint asks for', async () => {
     for (const times of [1, 2]) {
       asked(times);

@@ -106,6 +106,13 @@ describe('The configuration', () => {
     });
   });
 
+  it.each(['sk–1', 'sk-\u200b1', '“sk-1”'])('takes %j for no key, and does not repeat it', (key) => {
+    expect(problems({ OPENAI_API_KEY: key })).toEqual([
+      expect.stringMatching(/^OPENAI_API_KEY has a character that is in no key .*: copy the key anew\.$/),
+    ]);
+    expect(problems({ OPENAI_API_KEY: key }).join()).not.toContain('sk');
+  });
+
   it('does not mind what is not its own', () => {
     expect(read({ PATH: '/bin', HOME: '/root', WEIR: 'x' }).type).toBe('config');
   });

@@ -1,32 +1,253 @@
-/** Owns: which folders are taken back when it is not known who works in them (D-10, D-20). */
-import { expect, it } from 'vitest';
-import { giveUpFolder, type FoldersDeps } from '../../src/app/folders.ts';
+/**
+ * Owns: that the folders which were made for workstreams are taken back in the end, whatever goes wrong on the way, and
+ * never from under somebody (D-10, D-20, D-25). The plain cases are in `create.test.ts`.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createWorkspaces } from '../../src/adapters/workspaces/index.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
+import type { Workspaces } from '../../src/ports/workspaces.ts';
+import { ada, createWorld, newKey, plain, waits, type World } from './support/world.ts';
 
-/** A database that is away, and folders that can be taken back; `taken` are those that were. */
-function away() {
-  const taken: string[] = [];
-  const deps = {
-    catalog: { worksIn: () => Promise.reject(new StorageUnavailableError('away')) },
-    workspaces: {
-      own: (id: string) => Promise.resolve(`/own/${id}`),
-      abandon: (path: string) => {
-        taken.push(path);
-        return Promise.resolve(null);
-      },
+let root: string;
+let own: string;
+let workspaces: Workspaces;
+let world: World;
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'weir-folders-')));
+  own = join(root, 'own');
+  workspaces = await createWorkspaces({ roots: [root], ownRoot: own });
+  world = await createWorld({ workspaces });
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const folders = () => readdirSync(own).toSorted();
+const hours = (n: number): number => n * 60 * 60_000;
+const create = (workspace: string | null = null) =>
+  world.services.workstreams.create(ada, { ...plain, key: newKey(), title: null, workspace }, waits);
+async function made(workspace: string | null = null): Promise<string> {
+  const outcome = await create(workspace);
+  if (outcome.type !== 'Accepted') throw new Error(outcome.message);
+  return outcome.workstreamId;
+}
+const fork = (workstreamId: string) =>
+  world.services.workstreams.fork(
+    ada,
+    { key: newKey(), workstreamId, revision: null, title: null, workspace: null },
+    waits,
+  );
+const remove = (workstreamId: string, key = newKey()) =>
+  world.services.workstreams.delete(ada, { key, workstreamId });
+
+/** Does `first` when this function of a port is called next, and then what was called. */
+function before<P extends object, K extends keyof P & string>(
+  port: P,
+  name: K,
+  first: () => void | Promise<void>,
+): void {
+  const call = port[name] as (...args: unknown[]) => unknown;
+  Object.assign(port, {
+    [name]: async (...args: unknown[]) => {
+      Object.assign(port, { [name]: call });
+      await first();
+      return call(...args);
     },
-  } as unknown as FoldersDeps;
-  return { deps, taken };
+  });
 }
 
-it('the folder of what was never published is taken back without asking a database that is away', async () => {
-  const { deps, taken } = away();
-  expect(await giveUpFolder(deps, { id: 'w1', folder: '' })).toBeNull();
-  expect(taken).toEqual(['/own/w1']);
+/** Does `then` when this function of a port has been called next, and answers what that gave. */
+function afterwards<P extends object, K extends keyof P & string>(
+  port: P,
+  name: K,
+  then: () => void | Promise<void>,
+): void {
+  const call = port[name] as (...args: unknown[]) => unknown;
+  Object.assign(port, {
+    [name]: async (...args: unknown[]) => {
+      Object.assign(port, { [name]: call });
+      const value = await call(...args);
+      await then();
+      return value;
+    },
+  });
+}
+
+describe('A folder that could not be taken back at once (D-10, D-25)', () => {
+  it('because the database went away when the row was gone goes with the next sweep', async () => {
+    const id = await made();
+    afterwards(world.storage.removal, 'remove', () => world.storage.goAway());
+    expect(await remove(id)).toMatchObject({ type: 'Accepted', workspaceKept: join(own, id) });
+    world.storage.comeBack();
+    expect(folders()).toEqual([id]);
+    await world.sweep();
+    expect(folders()).toEqual([]);
+  });
+
+  it('because the database went away when a reservation was taken back goes with the next sweep', async () => {
+    before(workspaces, 'choose', () =>
+      afterwards(world.storage.journal, 'head', () => world.storage.goAway()),
+    );
+    before(world.storage.reservations, 'publish', () => Promise.reject(new Error('no')));
+    await expect(create()).rejects.toThrow('no');
+    expect(folders()).toHaveLength(1);
+    world.storage.comeBack();
+    await world.sweep();
+    expect(folders()).toEqual([]);
+  });
+
+  it.each(['a sweep', 'a deletion'])(
+    'because the server ended in the middle of %s goes when the next one starts',
+    async (what) => {
+      const id = await made();
+      await world.clock.advance(hours(3));
+      const { removal } = world.storage;
+      const name = what === 'a sweep' ? 'sweepUnused' : 'remove';
+      afterwards(removal, name, () => world.storage.goAway());
+      await (what === 'a sweep' ? world.sweep() : remove(id));
+      world.storage.comeBack();
+      expect([world.storage.rows, folders()]).toEqual([0, [id]]);
+      world.storage.expire(world.sessionId);
+      const next = await world.restart();
+      await next.sweep();
+      expect(folders()).toEqual([]);
+    },
+  );
+
+  it('because another server deleted its workstream goes with a sweep of the one that made it', async () => {
+    const id = await made();
+    const elsewhere = await createWorkspaces({ roots: [root], ownRoot: join(root, 'elsewhere') });
+    const other = await createWorld({ clock: world.clock, storage: world.storage, workspaces: elsewhere });
+    const outcome = await other.services.workstreams.delete(ada, { key: newKey(), workstreamId: id });
+    expect(outcome).toMatchObject({ type: 'Accepted', workspaceKept: null });
+    await other.sweep();
+    expect(folders()).toEqual([id]);
+    await world.sweep();
+    expect(folders()).toEqual([]);
+  });
+
+  it('is not asked for again when files are in it, and they stay', async () => {
+    const id = await made();
+    await writeFile(join(own, id, 'file'), '');
+    afterwards(world.storage.removal, 'remove', () => world.storage.goAway());
+    await remove(id);
+    world.storage.comeBack();
+    await world.sweep();
+    expect(existsSync(join(own, id, 'file'))).toBe(true);
+    expect(await world.storage.removal.leftFolders(own)).toEqual([]);
+  });
+
+  it('stays noted while the place of all of them cannot be reached', async () => {
+    const id = await made();
+    afterwards(world.storage.removal, 'remove', () => world.storage.goAway());
+    await remove(id);
+    world.storage.comeBack();
+    const { ownRoot } = workspaces;
+    Object.assign(workspaces, { ownRoot: () => Promise.resolve(null) });
+    await world.sweep();
+    Object.assign(workspaces, { ownRoot });
+    expect(folders()).toEqual([id]);
+    await world.sweep();
+    expect(folders()).toEqual([]);
+  });
+
+  it('and that nobody left is nobody’s to take, though it is empty and named like one', async () => {
+    const theirs = 'f'.repeat(32);
+    await mkdir(join(own, theirs));
+    await world.sweep();
+    expect(folders()).toEqual([theirs]);
+  });
 });
 
-it('the folder of what had been published stays while the database cannot say who else works there', async () => {
-  const { deps, taken } = away();
-  expect(await giveUpFolder(deps, { id: 'w1', folder: '/own/w1' })).toBe('/own/w1');
-  expect(taken).toEqual([]);
+describe('A fork in the folder of its source (D-20)', () => {
+  it.each(['publish', 'settleIn'] as const)(
+    'has that folder, or is not made, when the source is deleted right before it would %s',
+    async (moment) => {
+      const id = await made();
+      before(world.storage.reservations, moment, async () => {
+        await remove(id);
+      });
+      const outcome = await fork(id);
+      if (moment === 'settleIn') {
+        expect(outcome).toMatchObject({ code: 'WORKSTREAM_NOT_FOUND' });
+        expect([world.storage.rows, folders()]).toEqual([0, []]);
+        return;
+      }
+      expect(outcome).toMatchObject({ type: 'Accepted' });
+      expect(folders()).toEqual([id]);
+      await remove(outcome.type === 'Accepted' ? outcome.workstreamId : '');
+      expect(folders()).toEqual([]);
+    },
+  );
+
+  it('that comes to nothing when the source is gone leaves it to the next sweep', async () => {
+    const id = await made();
+    before(world.storage.journal, 'conversation', async () => {
+      await remove(id);
+    });
+    expect(await fork(id)).toMatchObject({ code: 'WORKSTREAM_NOT_FOUND' });
+    expect(folders()).toEqual([id]);
+    await world.sweep();
+    expect(folders()).toEqual([]);
+  });
+
+  it('is told of what is left by a deletion that is repeated because its answer was lost, as the first time', async () => {
+    const id = await made();
+    const outcome = await fork(id);
+    const other = outcome.type === 'Accepted' ? outcome.workstreamId : '';
+    await writeFile(join(own, id, 'file'), '');
+    await remove(id);
+    const key = newKey();
+    const first = await remove(other, key);
+    expect(first).toMatchObject({ type: 'Accepted', workspaceKept: join(own, id) });
+    expect(await remove(other, key)).toEqual(first);
+    await rm(join(own, id, 'file'));
+    expect(await remove(other, key)).toMatchObject({ type: 'Accepted', workspaceKept: null });
+    expect(folders()).toEqual([]);
+  });
+});
+
+describe('A workstream that is to work in the folder of another one (D-20)', () => {
+  it('is not made when that was taken back while it was', async () => {
+    const id = await made();
+    before(world.storage.reservations, 'settleIn', async () => {
+      await remove(id);
+    });
+    expect(await create(join(own, id))).toMatchObject({ code: 'INVALID_INPUT', field: 'workspace' });
+    expect([world.storage.rows, folders()]).toEqual([0, []]);
+  });
+
+  it('keeps it when the other one goes while it is made', async () => {
+    const id = await made();
+    before(world.storage.reservations, 'publish', async () => {
+      await remove(id);
+    });
+    const heir = await made(join(own, id));
+    expect(folders()).toEqual([id]);
+    expect(await remove(heir)).toMatchObject({ workspaceKept: null });
+    expect(folders()).toEqual([]);
+  });
+
+  it('keeps it when whether it was made is not known for long', async () => {
+    const id = await made();
+    const { reservations } = world.storage;
+    const { publish } = reservations;
+    Object.assign(reservations, {
+      publish: async (...args: Parameters<typeof publish>) => {
+        await publish(...args);
+        Object.assign(reservations, { publish });
+        world.storage.goAway();
+        throw new StorageUnavailableError('lost');
+      },
+    });
+    await create(join(own, id));
+    world.storage.comeBack();
+    await remove(id);
+    await world.clock.advance(60_000);
+    await world.sweep();
+    expect(folders()).toEqual([id]);
+  });
 });

@@ -1,8 +1,9 @@
 import { encodeCursor, emptyOverlay, viewOf, type FeedItem } from 'schema/projection';
+import type { Reading } from 'schema/services';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { frameMs } from '../../src/app/actor/frame.ts';
 import { follow } from '../../src/app/feed/follow.ts';
-import { createTurnstile } from '../../src/app/feed/turnstile.ts';
+import { freely } from '../../src/app/feed/reading.ts';
 import { tokens } from '../../src/app/feed/tokens.ts';
 import { batchOf, message } from '../adapters/storage/fixtures.ts';
 import {
@@ -34,7 +35,7 @@ const feedDeps = () => {
     clock,
     catalog: storage.catalog,
     journal: storage.journal,
-    turnstile: createTurnstile(),
+    reading: freely,
   };
 };
 const types = (items: readonly FeedItem[]) => items.map((item) => item.type);
@@ -243,6 +244,41 @@ describe('A cursor', () => {
     const near = attach(world, id, await cursorAt(3));
     await near.item('Synchronized');
     expect(revisions(near.items)).toEqual([4, 5, 6, 7]);
+  });
+
+  it('reads ahead of its subscriber one long entry, or 64 KiB of short ones (I15)', async () => {
+    await grow(2, 'x'.repeat(1_000_000));
+    await grow(40, 'x'.repeat(10_000));
+    const read = vi.spyOn(world.storage.journal, 'read');
+    const follower = attach(world, id, await cursorAt(1));
+    await follower.item('Synchronized');
+    const pages = await Promise.all(read.mock.results.map(({ value }) => value as ReturnType<typeof read>));
+    const sizes = pages.map((page) => (page.length === 1 ? 0 : JSON.stringify(page).length));
+    expect(Math.max(...sizes)).toBeLessThan(2 * 64 * 1024);
+    expect(pages.length).toBeLessThan(15);
+  });
+
+  it('says of each page that it is large, and lets go of it when all of it was taken', async () => {
+    await grow(3);
+    const told: string[] = [];
+    const reading: Reading = {
+      ask: async (query, isLarge) => {
+        const answer = await query();
+        if (isLarge?.(answer)) told.push('large');
+        return answer;
+      },
+      letGo: () => void told.push('let go'),
+    };
+    for await (const { item } of follow(
+      { ...feedDeps(), reading },
+      id,
+      await cursorAt(2),
+      new AbortController().signal,
+    )) {
+      told.push(item.type);
+      if (item.type === 'Synchronized') break;
+    }
+    expect(told).toEqual(['large', ...Array<string>(3).fill('EntryAdmitted'), 'let go', 'Synchronized']);
   });
 
   it('counts what is not stored yet among what it is behind (D-55)', async () => {

@@ -19,7 +19,8 @@ type Body = EntryBody & { readonly tokens?: number };
 
 const mark = (tokens: number, counted = tokens): ContextMark => ({
   told: tokens,
-  counted: { tokens: counted, told: tokens, scale: 1 },
+  counted: { tokens: counted, told: tokens },
+  scale: 1,
   overhead: 7,
   window: 1_000,
 });
@@ -42,7 +43,7 @@ const answered = (text: string, context: ContextMark, more: Partial<Body> = {}):
 const calling = (callId: string, context: ContextMark): Body =>
   answered(`calls ${callId}`, context, {
     calls: [{ callId, providerId: 'p', name: 'look', arguments: '{}' }],
-  } as Partial<Body>);
+  });
 const result = (callId: string): Body => ({
   kind: 'TOOL',
   callId,

@@ -574,7 +574,8 @@ describe('The sweeps', () => {
         roots: [],
         choose: async () => (await choosing, { type: 'chosen', path: '/x' }),
         abandon: () => Promise.resolve(null),
-        own: () => Promise.resolve(null),
+        own: async (id) => `/folders/${id}`,
+        ownRoot: async () => '/folders',
       },
     });
     const making = world.open();
@@ -588,6 +589,93 @@ describe('The sweeps', () => {
     world.storage.comeBack();
     go();
     expect(await world.services.workstreams.get(await making)).not.toBeNull();
+  });
+
+  /** Unused workstreams, old enough, and what the hub says of them, each time. */
+  async function unused(count: number) {
+    const said: string[] = [];
+    world.hub.onDeleted((gone) => said.push(gone));
+    const ids = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const input = { ...plain, key: newKey(), title: null };
+        const outcome = await world.services.workstreams.create(ada, input, waits);
+        return outcome.type === 'Accepted' ? outcome.workstreamId : '';
+      }),
+    );
+    await world.clock.advance(hours(3));
+    return { ids: ids.toSorted(), said };
+  }
+
+  it.each(['lost', 'lost, and the database away for a while'])(
+    'whose answer is %s say of each that it is gone, once, when that was read (D-25, D-26)',
+    async (how) => {
+      const { ids, said } = await unused(2);
+      const feed = attach(world, ids[0]!, null);
+      await feed.item('Synchronized');
+      const { removal } = world.storage;
+      const { sweepUnused } = removal;
+      Object.assign(removal, {
+        sweepUnused: async (...args: Parameters<typeof sweepUnused>) => {
+          await sweepUnused(...args);
+          if (how !== 'lost') world.storage.goAway();
+          throw new StorageUnavailableError('lost');
+        },
+      });
+      await world.sweep();
+      Object.assign(removal, { sweepUnused });
+      await world.clock.advance(10_000);
+      world.storage.comeBack();
+      await world.clock.advance(120_000);
+      expect(said.toSorted()).toEqual(ids);
+      expect(await feed.item('Ended')).toMatchObject({ resumable: false });
+      await world.sweep();
+      expect(said).toHaveLength(2);
+      feed.cut();
+    },
+  );
+
+  it('whose second hundred fails say of the first that they are gone, and of the others that are not, nothing (D-25)', async () => {
+    const { ids, said } = await unused(101);
+    const { removal } = world.storage;
+    const { sweepUnused } = removal;
+    let calls = 0;
+    Object.assign(removal, {
+      sweepUnused: async (...args: Parameters<typeof sweepUnused>) => {
+        calls += 1;
+        if (calls === 1) return sweepUnused(...args);
+        // Named, and then the connection is lost before anything was done.
+        const { incarnation } = (await world.storage.catalog.get(ids.find((one) => !said.includes(one))!))!;
+        args[2]([{ id: ids.find((one) => !said.includes(one))!, incarnation }]);
+        throw new StorageUnavailableError('lost');
+      },
+    });
+    await world.sweep();
+    expect(new Set(said).size).toBe(100);
+    await world.clock.advance(120_000);
+    expect(said).toHaveLength(100);
+    Object.assign(removal, { sweepUnused });
+    await world.sweep();
+    expect(said.toSorted()).toEqual(ids);
+  });
+
+  it('whose answer is lost, and what a person deletes of them meanwhile, is said once (D-25, D-26)', async () => {
+    const { ids, said } = await unused(1);
+    const { removal } = world.storage;
+    const { sweepUnused } = removal;
+    Object.assign(removal, {
+      sweepUnused: async (...args: Parameters<typeof sweepUnused>) => {
+        await sweepUnused(...args);
+        throw new StorageUnavailableError('lost');
+      },
+    });
+    await world.sweep();
+    const input = { key: newKey(), workstreamId: ids[0]! };
+    expect(await world.services.workstreams.delete(ada, input)).toMatchObject({
+      code: 'WORKSTREAM_NOT_FOUND',
+    });
+    expect(said).toEqual(ids);
+    await world.clock.advance(120_000);
+    expect(said).toEqual(ids);
   });
 
   it('take closed ones only when the operator says so, and say that they are gone', async () => {

@@ -92,7 +92,7 @@ async function ask(more: Partial<CallModel> = {}): Promise<FakeCall | undefined>
     conversation: [],
     conversationFrom: 0,
     instructions: 'Speak German.',
-    context: { told: 100, counted: null, overhead: 0, window: null },
+    context: { told: 100, counted: null, scale: 1, overhead: 0, window: null },
     guarded: true,
     ...more,
   });
@@ -108,6 +108,7 @@ const overhead = overheadOf('Be brief.', [definition]);
 const tokens = (count: number): CallModel['context'] => ({
   told: count,
   counted: null,
+  scale: 1,
   overhead: 0,
   window: null,
 });
@@ -211,8 +212,8 @@ describe('A request that would not fit', () => {
   });
 
   it('is judged by what the provider counted, with the window that is known now', async () => {
-    const counted = { tokens: 9_500, told: 100, scale: 1 };
-    await ask({ context: { told: 100, counted, overhead: 0, window: 1_000_000 } });
+    const counted = { tokens: 9_500, told: 100 };
+    await ask({ context: { told: 100, counted, scale: 1, overhead: 0, window: 1_000_000 } });
     expect(model.calls).toHaveLength(0);
   });
 
@@ -264,6 +265,25 @@ describe('What a model call cost', () => {
     expect(counted?.usage.outputTokens).toBeGreaterThan(8);
   });
 
+  it('is estimated for one that is stopped before a word, once it was sent, and with the calls in it (D-5)', async () => {
+    const call = await ask({ context: tokens(3_000) });
+    call?.end({ type: 'aborted', unfinished: { usage: null, calls: 400 } });
+    expect((await end())?.calls).toMatchObject([
+      {
+        outcome: 'ABORTED',
+        estimated: true,
+        usage: { inputTokens: 3_000 + overhead, outputTokens: 100 },
+      },
+    ]);
+  });
+
+  it('is nothing for one that is stopped while it waits for a slot', async () => {
+    const call = await ask();
+    call?.notice('MODEL_WAITING', 'This one is next.');
+    performer.perform({ type: 'abortModel', messageId: 'm1' });
+    expect((await end())?.calls).toEqual([]);
+  });
+
   it('is nothing for one that was refused', async () => {
     (await ask())?.fail({ kind: 'RATE_LIMIT' });
     expect((await end())?.calls).toEqual([]);
@@ -307,7 +327,7 @@ const message = (revision: number): Entry => ({
   source: 'MESSAGE',
 });
 
-function wantSummary(count: number): void {
+function wantSummary(count: number, allowance: number | null = null): void {
   performer.perform({
     type: 'summarise',
     stamp,
@@ -315,6 +335,7 @@ function wantSummary(count: number): void {
     model: { alias: 'small', temperature: null, effort: null },
     entries: Array.from({ length: count }, (_, i) => message(i + 1)),
     window: null,
+    allowance,
   });
 }
 
@@ -376,6 +397,31 @@ describe('A summary', () => {
     model.calls[1]!.text('Pa');
     performer.perform({ type: 'abortModel', messageId: 'k1' });
     expect((await end())?.calls).toMatchObject([{ outcome: 'ABORTED', alias: 'large' }]);
+  });
+
+  it('ends between two calls when its allowance is spent, and each call is handed in (D-33)', async () => {
+    wantSummary(30, 505);
+    model.calls[0]!.answer({
+      text: 'Part 1.',
+      alias: 'small',
+      usage: { inputTokens: 500, outputTokens: 5 },
+    });
+    expect(await end()).toMatchObject({
+      event: { outcome: { type: 'failed', reason: 'BUDGET' } },
+      calls: [{ id: 'k1:2.7:1' }],
+    });
+    expect(model.calls).toHaveLength(1);
+  });
+
+  it('goes on while something of its allowance is left (D-33)', async () => {
+    wantSummary(30, 506);
+    model.calls[0]!.answer({
+      text: 'Part 1.',
+      alias: 'small',
+      usage: { inputTokens: 500, outputTokens: 5 },
+    });
+    await clock.advance(0);
+    expect(model.calls).toHaveLength(2);
   });
 
   it('that breaks is one that failed', async () => {

@@ -95,10 +95,52 @@ describe('A call that was not', () => {
     });
   });
 
-  it('cost nothing when it was refused, or given up before anything came', () => {
+  /** It was sent. */
+  const unfinished = { usage: null, calls: 0 };
+
+  it('is counted from the moment in which it was sent, though nothing had come (D-5)', () => {
+    const usage = { inputTokens: 1_234, outputTokens: 0 };
+    const counted = { usage, estimated: true };
+    expect(costOf(asked, { type: 'aborted', unfinished }, silent, [])).toMatchObject(counted);
+    expect(costOf(asked, { ...fault, kind: 'TIMEOUT', unfinished }, silent, [])).toMatchObject(counted);
+  });
+
+  it('is counted with the calls that had come, which nobody saw (D-5)', () => {
+    const said = { text: 'Let me.', reasoning: '' };
+    expect(
+      costOf(asked, { type: 'aborted', unfinished: { usage: null, calls: 4_001 } }, said, []),
+    ).toMatchObject({
+      usage: { inputTokens: 1_234, outputTokens: estimateTokens('Let me.') + 1_001 },
+      estimated: true,
+    });
+  });
+
+  it('is counted as the provider had counted, but for what came since (D-5)', () => {
+    const count = (usage: Usage, calls: number) =>
+      costOf(asked, { ...fault, accepted: true, unfinished: { usage, calls } }, silent, [])?.usage;
+    const usage = { inputTokens: 900, outputTokens: 50, cachedInputTokens: 800 };
+    expect(count(usage, 40)).toEqual(usage);
+    expect(count(usage, 4_000)).toEqual({ ...usage, outputTokens: 1_000 });
+    expect(count({ inputTokens: 0, outputTokens: 3 }, 0)).toEqual({ inputTokens: 1_234, outputTokens: 3 });
+  });
+
+  it('cost nothing where it did not fit, though the stream had begun', () => {
+    const overflow: ModelFault = { ...fault, kind: 'CONTEXT_OVERFLOW', accepted: true, unfinished };
+    expect(costOf(asked, overflow, silent, [])).toBeNull();
+  });
+
+  it('cost nothing when it was refused, or given up before it was sent', () => {
     expect(costOf(asked, fault, silent, [])).toBeNull();
     expect(costOf(asked, { type: 'aborted' }, silent, [])).toBeNull();
   });
+});
+
+it('No more is counted from the cache than was read, and no more thought than was written', () => {
+  const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 90, reasoningTokens: 70 };
+  const counted = { ...usage, cachedInputTokens: 10, reasoningTokens: 5 };
+  expect(usageOf(usage)).toMatchObject({ usage: counted, estimated: false });
+  const broken: ModelFault = { ...fault, unfinished: { usage, calls: 0 } };
+  expect(costOf(asked, broken, silent, [])?.usage).toEqual(counted);
 });
 
 describe('What a call cost', () => {

@@ -1,4 +1,5 @@
 import type { WorkstreamStateItem } from 'schema/model';
+import type { Reading } from 'schema/services';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { snapshotLimits } from '../../src/app/feed/states.ts';
 import { ada, createWorld, newKey, settled, until, type World } from './support/world.ts';
@@ -217,4 +218,22 @@ describe('The live list', () => {
       }
     }
   });
+});
+
+it('the snapshot is read in its turn, and said to be large', async () => {
+  const large: boolean[] = [];
+  const reading: Reading = {
+    ask: async (query, isLarge) => {
+      const answer = await query();
+      large.push(isLarge?.(answer) ?? false);
+      return answer;
+    },
+    letGo: () => undefined,
+  };
+  const controller = new AbortController();
+  for await (const item of world.services.workstreams.states(controller.signal, reading)) {
+    expect(item.type).toBe('StatesSnapshot');
+    break;
+  }
+  expect(large).toEqual([true]);
 });

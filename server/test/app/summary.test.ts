@@ -39,7 +39,7 @@ const checkpoint = (summary: string): Entry => ({
   after: 1,
   model: 'm',
   alias: 'a',
-  context: { told: 0, counted: null, overhead: 0, window: null },
+  context: { told: 0, counted: null, scale: 1, overhead: 0, window: null },
 });
 
 /** Begins a summary of these entries, by a model that reads `window` tokens and, if `listed`, is known to. */
@@ -48,8 +48,14 @@ function begin(
   {
     demo = false,
     listed = true,
+    affords = Infinity,
     ...more
-  }: Partial<SummaryTask> & { readonly demo?: boolean; readonly listed?: boolean } = {},
+  }: Partial<SummaryTask> & {
+    readonly demo?: boolean;
+    readonly listed?: boolean;
+    /** How many calls there is budget for. */
+    readonly affords?: number;
+  } = {},
 ) {
   const clock = createTestClock();
   const window = listed ? (more.window ?? null) : null;
@@ -74,6 +80,7 @@ function begin(
     {
       notice: (sentence) => void notices.push(sentence),
       ended: (_, { type }) => void ended.push(type),
+      mayGoOn: () => ended.length < affords,
     },
   ).then((result) => (outcome = result));
   const asked = (n: number): FakeCall => {
@@ -312,6 +319,7 @@ describe('A model that fails while it summarises', () => {
 
   it.each([
     ['says nothing', { text: ' \n' }, 'EMPTY_SUMMARY'],
+    ['says nothing that can be seen', { text: '\u200B\u200B' }, 'EMPTY_SUMMARY'],
     ['only thinks', { text: '', reasoning: 'Let me see.' }, 'EMPTY_SUMMARY'],
     ['declines', { text: 'I cannot help with that.', finish: 'CONTENT_FILTER' as const }, 'ERROR'],
   ])('or %s gives none', async (_, answer, reason) => {
@@ -332,6 +340,44 @@ describe('A model that fails while it summarises', () => {
     const run = begin([{ ...place(1), kind: 'LIFECYCLE', lifecycle: 'OPEN', by: null }], { window });
     expect(await run.over).toMatchObject({ type: 'failed', reason: 'NOT_ENOUGH' });
     expect(run.model.calls).toHaveLength(0);
+  });
+});
+
+describe('A summary on a budget (D-33)', () => {
+  const spent = {
+    type: 'failed',
+    reason: 'BUDGET',
+    message: 'The token budget was spent before all of it was summarised.',
+  };
+
+  it.each([
+    [0, 'before the first call'],
+    [1, 'between two parts'],
+    [2, 'before the parts are put together'],
+  ])('that is spent after %i calls ends %s, and says so', async (affords) => {
+    const run = begin(messages(30), { window, affords });
+    for (let n = 1; n <= affords; n += 1) await run.answer(n, `Part ${n}.`);
+    expect(await run.over).toEqual(spent);
+    expect(run.model.calls).toHaveLength(affords);
+  });
+
+  it('that is spent by a call that failed does not wait to ask again', async () => {
+    const run = begin(messages(1), { window, affords: 1 });
+    await run.fail(1, busy);
+    expect(run.outcome()).toEqual(spent);
+    expect(run.clock.pending).toBe(0);
+  });
+
+  it('that is spent by what turned out to be too long asks for no half of it', async () => {
+    const run = begin(messages(30), { window, affords: 1 });
+    await run.fail(1, overflow);
+    expect(run.outcome()).toEqual(spent);
+  });
+
+  it('that its last call spends is one', async () => {
+    const run = begin(messages(30), { window, affords: 3 });
+    for (const n of [1, 2, 3]) await run.answer(n, `Part ${n}.`);
+    expect(run.outcome()).toMatchObject({ type: 'summarised', summary: 'Part 3.' });
   });
 });
 

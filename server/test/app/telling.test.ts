@@ -35,7 +35,7 @@ const summary = (text: string): EntryBody => ({
   after: 1,
   model: 'm1',
   alias: 'm1',
-  context: { told: 0, counted: null, overhead: 0, window: null },
+  context: { told: 0, counted: null, scale: 1, overhead: 0, window: null },
 });
 
 const steps = fc.array(

@@ -3,6 +3,7 @@ import { emptyProjection } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import type { Session } from '../../src/ports/ownership.ts';
+import type { Removed } from '../../src/ports/removal.ts';
 import {
   ada,
   after,
@@ -71,7 +72,7 @@ export function removalContract(
         { receipts: [kept] },
       );
       const own = receipt('ada', randomId());
-      expect(await remove(made, { receipt: own })).toMatchObject({ type: 'removed', id: made.id });
+      expect(await remove(made, { receipt: own })).toEqual({ type: 'removed' });
       expect(await isThere(made.id)).toBe(false);
       expect(await storage.journal.read(made.id, { after: 0, through: 99, limit: 99 })).toEqual([]);
       expect(await storage.journal.findReceipt(kept.scope, kept.key)).toBeNull();
@@ -102,26 +103,100 @@ export function removalContract(
       await storage.reservations.reserve({ ...made, sessionId: session.id });
       expect(await remove(made)).toEqual({ type: 'notFound' });
     });
+  });
 
-    it('says which folder it worked in, and whether another workstream works there', async () => {
-      const { storage, session } = get();
-      const inFolder = async (workspace: string): Promise<Made> => {
-        const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
-        await storage.reservations.reserve({ ...made, sessionId: session.id });
-        const bodies = [
-          { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada },
-          { kind: 'CONFIGURATION', configuration: { ...configuration, workspace } },
-        ] as const;
-        const batch = batchOf(made, bodies);
-        await storage.reservations.publish(batch);
-        return after(made, batch);
-      };
-      const folder = `/tmp/${randomId()}`;
+  describe('A folder', () => {
+    const root = `/tmp/${randomId()}`;
+    const left = () => get().storage.removal.leftFolders(root);
+    const take = (): Promise<string> => Promise.resolve('taken');
+    const letGo = (folder: string) => get().storage.removal.letGo(folder, take);
+    async function reserve(folder: string): Promise<Made> {
+      const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
+      await get().storage.reservations.reserve({ ...made, sessionId: get().session.id, folder });
+      return made;
+    }
+    async function inFolder(workspace: string): Promise<Made> {
+      const made = await reserve(workspace);
+      const bodies = [
+        { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada },
+        { kind: 'CONFIGURATION', configuration: { ...configuration, workspace } },
+      ] as const;
+      const batch = batchOf(made, bodies);
+      await get().storage.reservations.publish(batch);
+      return after(made, batch);
+    }
+
+    it('is left by whoever worked in it, for as long as nobody let it go, and let go only when nobody works in it', async () => {
+      const folder = `${root}/${'a'.repeat(32)}`;
       const [one, two] = [await inFolder(folder), await inFolder(folder)];
-      expect(await remove(one, { epoch: null })).toMatchObject({ id: one.id, folder });
-      expect(await storage.catalog.worksIn(folder)).toBe(true);
-      expect(await remove(two, { epoch: null })).toMatchObject({ id: two.id, folder });
-      expect(await storage.catalog.worksIn(folder)).toBe(false);
+      expect(await left()).toEqual([]);
+      expect(await remove(one, { epoch: null })).toEqual({ type: 'removed' });
+      expect(await left()).toEqual([folder]);
+      expect(await letGo(folder)).toBe('inUse');
+      expect(await left()).toEqual([]);
+      await remove(two, { epoch: null });
+      expect(await left()).toEqual([folder]);
+      expect(await get().storage.removal.leftFolders(`${root}/${'a'.repeat(31)}`)).toEqual([]);
+      expect(await letGo(folder)).toBe('taken');
+      expect(await left()).toEqual([]);
+    });
+
+    it('that a person chose is not left by anybody', async () => {
+      await remove(await inFolder(`${root}/project`), { epoch: null });
+      expect(await left()).toEqual([]);
+    });
+
+    it('of a reservation is left by it, and used by it, be it one in which it settled (D-20)', async () => {
+      const { reservations } = get().storage;
+      const [own, other] = [`${root}/${'b'.repeat(32)}`, `${root}/${'c'.repeat(32)}`];
+      const [one, two] = [await reserve(own), await reserve(own)];
+      await reservations.settleIn(two.id, two.incarnation, other);
+      await reservations.settleIn(one.id, randomId(), other);
+      expect([await letGo(own), await letGo(other)]).toEqual(['inUse', 'inUse']);
+      await reservations.rollback(two.id, two.incarnation);
+      expect(await left()).toEqual([other]);
+      await reservations.rollback(one.id, one.incarnation);
+      expect(await left()).toEqual([own, other]);
+      expect([await letGo(own), await letGo(other)]).toEqual(['taken', 'taken']);
+    });
+
+    it('is not forgotten when who works in it goes just as it is let go (broke: its note was taken with an older one)', async () => {
+      const { reservations, removal, journal } = get().storage;
+      const folder = `${root}/${'e'.repeat(32)}`;
+      for (let n = 0; n < 60; n += 1) {
+        const [one, two] = [await reserve(folder), await reserve(folder)];
+        await reservations.rollback(one.id, one.incarnation);
+        const letting = letGo(folder);
+        // At another moment of that each time.
+        for (let i = 0; i < n % 6; i += 1) await journal.head(two.id);
+        const [how] = await Promise.all([letting, reservations.rollback(two.id, two.incarnation)]);
+        if (how === 'inUse') expect(await removal.leftFolders(root), `round ${n}`).toEqual([folder]);
+        await letGo(folder);
+      }
+    });
+
+    it('is settled in after it was let go, or not let go: never both at once', async () => {
+      const { reservations, removal } = get().storage;
+      const [made, folder] = [await reserve(''), `${root}/${'d'.repeat(32)}`];
+      const order: string[] = [];
+      let taken = (): void => undefined;
+      const taking = new Promise<void>((resolve) => (taken = resolve));
+      let settling = Promise.resolve();
+      const letting = removal.letGo(folder, async () => {
+        settling = reservations
+          .settleIn(made.id, made.incarnation, folder)
+          .then(() => void order.push('settled'));
+        // Time enough for it, did it not wait.
+        for (let n = 0; n < 100; n += 1) await get().storage.journal.head(made.id);
+        order.push('taken');
+        taken();
+      });
+      await Promise.all([taking, letting]);
+      await settling;
+      expect(order).toEqual(['taken', 'settled']);
+      expect(await letGo(folder)).toBe('inUse');
+      await reservations.rollback(made.id, made.incarnation);
+      await letGo(folder);
     });
   });
 
@@ -188,13 +263,37 @@ export function removalContract(
         2 * long,
       );
       const by = { sessionId: session.id, except: [] };
-      expect((await storage.removal.sweepUnused(by, long)).map((r) => r.id)).toEqual([unused.id]);
-      expect((await storage.removal.sweepClosed(by, 3 * long)).map((r) => r.id)).toEqual([]);
-      expect((await storage.removal.sweepClosed(by, long)).map((r) => r.id)).toEqual([closed.id]);
+      const heard: Removed[] = [];
+      const hear = (batch: readonly Removed[]): void => void heard.push(...batch);
+      expect((await storage.removal.sweepUnused(by, long, hear)).map((r) => r.id)).toEqual([unused.id]);
+      expect((await storage.removal.sweepClosed(by, 3 * long, hear)).map((r) => r.id)).toEqual([]);
+      expect((await storage.removal.sweepClosed(by, long, hear)).map((r) => r.id)).toEqual([closed.id]);
       for (const { id } of [used, held, young, named, heldClosed, theirsClosed])
         expect(await isThere(id)).toBe(true);
       await opened.expire(other);
-      expect((await storage.removal.sweepClosed(by, long)).map((r) => r.id)).toEqual([theirsClosed.id]);
+      expect((await storage.removal.sweepClosed(by, long, hear)).map((r) => r.id)).toEqual([theirsClosed.id]);
+      // What goes is named before, exactly.
+      expect(heard).toMatchObject(
+        [unused, closed, theirsClosed].map(({ id, incarnation }) => ({ id, incarnation })),
+      );
+    });
+
+    it('takes a hundred at a time, and the rest when it is asked again', async () => {
+      const { storage, session, opened } = get();
+      const ids = await Promise.all(
+        Array.from({ length: 101 }, async () => {
+          const id = randomId();
+          await storage.reservations.reserve({ id, incarnation: randomId(), sessionId: session.id });
+          return id;
+        }),
+      );
+      await opened.age(ids, 2 * long);
+      const by = { sessionId: session.id, except: [] };
+      const first = await storage.removal.reap(by, long);
+      expect(first).toHaveLength(100);
+      const second = await storage.removal.reap(by, long);
+      expect([...first, ...second].map((r) => r.id)).toEqual(expect.arrayContaining(ids));
+      expect(await storage.removal.reap(by, long)).toEqual([]);
     });
   });
 

@@ -436,7 +436,6 @@ export function storageContract(open: () => Promise<Opened>): void {
           .openCycles(first)
           .then(({ items, totalCount }) => [items.some((i) => i.workstreamId === made.id), totalCount]),
         decision: await catalog.decisionOf(made.id, cycleId, items[0]!.callId),
-        worksIn: await catalog.worksIn(folder),
         found: await Promise.all(
           [null, made.id].map(async (workstreamId) => {
             const answer = await search.find(query, { workstreamId, first: 9, after: null });
@@ -456,7 +455,6 @@ export function storageContract(open: () => Promise<Opened>): void {
         ],
         cycles: [true, cycles[1]],
         decision,
-        worksIn: true,
         found: [1, 1],
         live: false,
       });
@@ -467,7 +465,6 @@ export function storageContract(open: () => Promise<Opened>): void {
         lists: lists.map(less),
         cycles: less(cycles),
         decision: null,
-        worksIn: false,
         found: [0, 0],
         live: false,
       });

@@ -235,12 +235,17 @@ describe('results that do not fit', () => {
     expect(advices(w)).toHaveLength(1);
   });
 
-  it('after all, as the provider says, end the turn: room was made for this answer (D-39)', () => {
+  it('after all, as the provider says, have room made for them once more, and then the first error is reported (D-39; broke: the turn failed at once)', () => {
     const w = owed();
     w.store();
     w.summarised('In short.');
     w.store();
     w.overflow('THERE', 'Too long.');
+    expect(trigger(w)).toBe('OVERFLOW');
+    w.store();
+    w.summarised('Shorter.');
+    w.store();
+    w.overflow('THERE', 'Still too long.');
     expect(outcome(w)).toMatchObject({ type: 'FAILED', message: 'Too long.' });
   });
 
@@ -323,6 +328,40 @@ describe('what does not fit', () => {
     w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' });
     w.store();
     expect(w.modelCalls[0]?.guarded).toBe(false);
+  });
+
+  it('of a fallback is asked of that, where there is nothing to summarise (broke: the chosen model was asked again without end)', () => {
+    const w = createWorld();
+    w.provider = provider({ window: 1_000 });
+    w.send(words(700));
+    w.store();
+    const asked: (string | null)[] = [];
+    for (let i = 0; i < 20 && w.modelCalls.length > 0; i += 1) {
+      const { lane, givenUp, guarded } = w.modelCalls[0]!;
+      asked.push(`${lane ?? (givenUp.includes('test') ? 'spare' : 'test')}${guarded ? '' : '!'}`);
+      const failure = { type: 'failed', accepted: false, retryAfterMs: null } as const;
+      if (!givenUp.includes('test'))
+        w.endModel({
+          ...failure,
+          kind: 'AUTHENTICATION',
+          alias: 'test',
+          othersLeft: true,
+          message: 'No key.',
+        });
+      else if (guarded)
+        w.endModel({
+          ...failure,
+          kind: 'CONTEXT_OVERFLOW',
+          alias: 'spare',
+          local: true,
+          othersLeft: false,
+          message: 'Nearly full.',
+        });
+      else w.endModel({ ...failure, kind: 'BAD_REQUEST', alias: 'spare', othersLeft: false, message: 'No.' });
+      w.store();
+    }
+    expect(asked).toEqual(['test', 'spare', 'spare!']);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED' });
   });
 
   it('is not asked when it cannot fit and there is nothing to summarise', () => {

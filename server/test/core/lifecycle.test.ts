@@ -534,6 +534,12 @@ describe('a name', () => {
     expect(w.titles).toMatchObject([{ question: 'hello', answer: 'yes' }]);
   });
 
+  it('is looked for in the beginning of what came, in one way through it (broke: 80,000 spaces took 10 s)', () => {
+    const w = answered('\n  first words\nand the rest');
+    w.suggest(`${' '.repeat(2_000_000)}x${' '.repeat(2_000_000)}y`);
+    expect(w.state.projection.configuration.title).toBe('first words');
+  });
+
   it('changes nothing but the name: a turn that runs goes on', () => {
     const w = answered();
     w.send('more');
@@ -554,6 +560,7 @@ describe('a name', () => {
     ['x'.repeat(200), `${'x'.repeat(80)}…`],
     [`${'word '.repeat(30)}`, `${'word '.repeat(16).trim()}…`],
     [`${'x'.repeat(79)}😀`, `${'x'.repeat(79)}…`],
+    ['思考\uFF1A', 'first words'],
   ])('that comes as %j is %j', (suggested, title) => {
     const w = answered('\n  first words\nand the rest');
     w.suggest(suggested);

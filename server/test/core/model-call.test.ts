@@ -53,10 +53,19 @@ describe('a retry', () => {
     expect(shows(w)).toBe('ERROR');
   });
 
-  it.each([30_000, 60_000, 0])('honours a Retry-After of %i ms (D-37, A37)', (asked) => {
+  it.each([30_000, 60_000, 20])('honours a Retry-After of %i ms (D-37, A37)', (asked) => {
     const w = asking();
     w.fail({ retryAfterMs: asked });
     expect(waits(w)).toEqual([asked]);
+  });
+
+  it('comes in its own time when the Retry-After is over at once (broke: four attempts were over in a moment)', () => {
+    const w = asking();
+    for (let attempt = 1; attempt < 4; attempt += 1) {
+      w.fail({ retryAfterMs: 0 });
+      w.waitOver();
+    }
+    expect(waits(w)).toEqual([1_000, 2_000, 4_000]);
   });
 
   it('does not come when it would have to wait for more than 60 s (D-37, A37)', () => {

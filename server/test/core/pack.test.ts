@@ -89,7 +89,7 @@ describe('What is shown of a conversation', () => {
 
   it('of an earlier summary is all of it, and the request that went with it', () => {
     const summary = 'word '.repeat(3_000).trim();
-    const context = { told: 0, counted: null, overhead: 0, window: null };
+    const context = { told: 0, counted: null, scale: 1, overhead: 0, window: null };
     expect(
       shown({
         kind: 'CHECKPOINT',

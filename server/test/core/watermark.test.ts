@@ -56,7 +56,7 @@ const summary = (text: string, request: string | null, author: Author = ann): Sa
   after: 0,
   model: 'm',
   alias: 'm',
-  context: { told: 0, counted: null, overhead: 0, window: null },
+  context: { told: 0, counted: null, scale: 1, overhead: 0, window: null },
 });
 
 /** As they are told, each with its tokens. */
@@ -139,9 +139,17 @@ describe('what is never summarised', () => {
 
   it('is not the advice to wind down, which would be heard again when there is room', () => {
     const entries = told(user(words(2_000)), answer('', 'c1'), tool('c1'), advice);
-    expect(cut(entries, 'OVERFLOW')?.kept).toEqual([]);
-    const steered = told(user(words(2_000)), answer('', 'c1'), tool('c1'), advice, user('rather'));
-    expect(cut(steered, 'OVERFLOW')?.kept).toEqual([steered[4]]);
+    // With results that nobody has read it stays, and is taken back by who goes on (`compaction.test.ts`).
+    expect(cut(entries, 'OVERFLOW')?.kept).toEqual(entries.slice(1));
+    const read = told(
+      user(words(2_000)),
+      answer('', 'c1'),
+      tool('c1'),
+      advice,
+      answer('I see.'),
+      user('rather'),
+    );
+    expect(cut(read, 'OVERFLOW')?.kept).toEqual(read.slice(4));
     const next = told(user(words(2_000)), answer('', 'c1'), tool('c1'), advice, answer('', 'c2'));
     expect(cut(next, 'TOOLS')?.kept).toEqual([next[4]]);
   });
@@ -311,5 +319,27 @@ describe('in any conversation', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('results that the model has not read', () => {
+  it('stay, with the answer that asked for them, when what was before makes room enough (broke: they were summarised unseen, and asked for again without end)', () => {
+    const entries = told(
+      user(words(3_000)),
+      answer('ok'),
+      user('read it'),
+      answer('', 'c1'),
+      tool('c1', words(2_000)),
+    );
+    const made = cut(entries, 'OVERFLOW');
+    expect(made?.kept).toEqual(entries.slice(1));
+    expect(made?.unread).toBe(false);
+  });
+
+  it('are summarised where there is no room for them even alone, and that is said', () => {
+    const entries = told(user('read it'), answer('', 'c1'), tool('c1', words(9_000)));
+    const made = cut(entries, 'OVERFLOW');
+    expect(made?.kept).toEqual([]);
+    expect(made?.unread).toBe(true);
   });
 });

@@ -159,9 +159,7 @@ describe(`${turns} turns in a window of ${window} tokens (CONTEXT_SEED=${seed})`
     const seconds = Math.round((performance.now() - begun) / 1_000);
     entries = await api.history(id);
     console.info(JSON.stringify({ seed, turns, seconds, ...figures() }));
-    // Where a summary was made for results that then turn out to be too long, none is made again before the next turn.
-    expect(failed.filter((what) => !what.includes('MODEL_CONTEXT_OVERFLOW'))).toEqual([]);
-    expect(failed.length, failed.join('\n')).toBeLessThanOrEqual(turns / 200);
+    expect(failed).toEqual([]);
   });
 
   it('at most one request in 200 is too long as the endpoint counts it, and none is sent again as it is (D-39)', () => {
@@ -175,19 +173,20 @@ describe(`${turns} turns in a window of ${window} tokens (CONTEXT_SEED=${seed})`
     expect(lost).toEqual([]);
   });
 
-  it('is summarised once between two answers at most, and for each half window of what it was told at most once', () => {
+  it('is summarised once between two answers at most, and once more where the endpoint says so, and for each quarter window of what it was told at most once', () => {
     const { compactions, summaries, told } = figures();
-    let begun = 0;
+    let begun: string[] = [];
     let known: string | undefined;
     for (const entry of entries) {
-      if (entry.kind === 'ASSISTANT' || (entry.kind === 'TURN' && entry.turn.outcome)) begun = 0;
-      const compaction = entry.kind === 'TURN' ? entry.turn.compaction?.id : undefined;
-      if (compaction !== undefined && compaction !== known) begun += 1;
-      known = compaction ?? known;
-      expect(begun).toBeLessThanOrEqual(1);
+      if (entry.kind === 'ASSISTANT' || (entry.kind === 'TURN' && entry.turn.outcome)) begun = [];
+      const compaction = entry.kind === 'TURN' ? entry.turn.compaction : undefined;
+      if (!compaction || compaction.id === known) continue;
+      known = compaction.id;
+      begun.push(compaction.trigger);
+      expect(begun.length === 1 || (begun.length === 2 && begun[0] !== 'OVERFLOW')).toBe(true);
     }
     expect(compactions).toBeGreaterThan(turns / 20);
-    expect(compactions).toBeLessThanOrEqual(told / (window / 2));
+    expect(compactions).toBeLessThanOrEqual(told / (window / 4));
     // One call where all of it fits; else its parts, and one to put them together.
     expect(summaries).toBeLessThanOrEqual(2 * compactions);
   });

@@ -3,7 +3,13 @@
  * whenever a model is asked: summaries (D-40), room (D-39), and budgets (D-33).
  * Does not own: what model calls are counted (`usage-laws.ts`).
  */
-import { liveTurn, type Entry, type EntryOf, type Projection } from 'schema/projection';
+import {
+  liveTurn,
+  type CompactionTrigger,
+  type Entry,
+  type EntryOf,
+  type Projection,
+} from 'schema/projection';
 import type { State } from '../../src/core/workstream/state.ts';
 import type { Violate } from './laws.ts';
 import { nothingTold, openAnswer, toCarry, toldAfter, unanswered, weightOf, type Told } from './told.ts';
@@ -37,9 +43,9 @@ export interface ContextLaws {
 
 interface Notes {
   told: Told;
-  /** Compactions that were begun, and how many since the last answer. */
+  /** Compactions that were begun, and why those since the last answer were. */
   readonly begun: Set<string>;
-  sinceAnswer: number;
+  sinceAnswer: CompactionTrigger[];
   /** What may be spent, and what it was before each entry since the last that made anybody ask. */
   limit: number | null;
   limits: readonly (number | null)[];
@@ -73,16 +79,22 @@ export function createContextLaws(violate: Violate): ContextLaws {
   }
 
   function compactions(n: Notes, entry: Entry): void {
-    if (entry.kind === 'ASSISTANT') n.sinceAnswer = 0;
+    if (entry.kind === 'ASSISTANT') n.sinceAnswer = [];
     if (entry.kind !== 'TURN') return;
     const { compaction, outcome } = entry.turn;
     if (compaction && !n.begun.has(compaction.id)) {
       n.begun.add(compaction.id);
-      n.sinceAnswer += 1;
-      if (n.sinceAnswer > 1)
-        violate('D-39', `TURN at ${entry.revision} begins summary ${n.sinceAnswer} since the last answer`);
+      const { trigger } = compaction;
+      // One more, when the endpoint says that what is asked does not fit after all.
+      const may = trigger === 'OVERFLOW' ? !n.sinceAnswer.includes('OVERFLOW') : n.sinceAnswer.length === 0;
+      n.sinceAnswer.push(trigger);
+      if (!may)
+        violate(
+          'D-39',
+          `TURN at ${entry.revision} begins summaries ${n.sinceAnswer.join(', ')} since the last answer`,
+        );
     }
-    if (outcome !== null) n.sinceAnswer = 0;
+    if (outcome !== null) n.sinceAnswer = [];
   }
 
   function checkpoint(n: Notes, before: Projection, entry: EntryOf<'CHECKPOINT'>, copied: boolean): void {
@@ -137,7 +149,7 @@ export function createContextLaws(violate: Violate): ContextLaws {
       void notes.set(id, {
         told: nothingTold,
         begun: new Set(),
-        sinceAnswer: 0,
+        sinceAnswer: [],
         limit: null,
         limits: [null],
         budget: undefined,
@@ -150,7 +162,7 @@ export function createContextLaws(violate: Violate): ContextLaws {
       // The parts of a summary belong together.
       if (part === 1 && n.limits.every((limit) => limit !== null && counted >= limit))
         violate('D-33', `${who} asks a model when ${counted} are spent of ${n.limits.at(-1)}`);
-      if (compactionId === null && window !== null && tokens > window && n.sinceAnswer === 0)
+      if (compactionId === null && window !== null && tokens > window && n.sinceAnswer.length === 0)
         violate('D-39', `${who} asks for an answer to ${tokens} tokens, which does not fit into ${window}`);
     },
     holds(who, state, durable) {
@@ -170,7 +182,7 @@ const forbidden: ReadonlySet<Entry['kind']> = new Set(['USER', 'ASSISTANT', 'SYS
 /** What a person may change while a question is on its way. */
 const quiet: ReadonlySet<Entry['kind']> = new Set(['CONFIGURATION', 'QUEUE']);
 
-export const claimOf = (compactionId: string, epoch: number, generation: number): string =>
+const claimOf = (compactionId: string, epoch: number, generation: number): string =>
   `${compactionId} ${epoch}.${generation}`;
 
 /** All of it; or its beginning and end, and a word about how much is left out between. */

@@ -429,7 +429,7 @@ export const guards: readonly Guard[] = [
     without: [
       change(
         'src/core/turn/answer.ts',
-        'if (draft.state.projection.context.tried) return null;',
+        "if (draft.state.projection.context.tried === 'OVERFLOW') return null;",
         'if (draft.state.projection.context.told < 0) return null;',
       ),
     ],
@@ -489,7 +489,11 @@ export const guards: readonly Guard[] = [
     without: [
       change('src/core/turn/calls.ts', 'if (isSpent(draft.state)) return askForBudget(draft);', ''),
       change('src/core/turn/compaction.ts', 'mayTry(state) && !isSpent(state);', 'mayTry(state);'),
-      change('src/core/turn/compaction.ts', `import { isSpent } from './budget.ts';\n`, ''),
+      change(
+        'src/core/turn/compaction.ts',
+        'import { allowanceOf, isSpent } from',
+        'import { allowanceOf } from',
+      ),
     ],
   },
   {

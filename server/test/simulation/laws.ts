@@ -45,7 +45,8 @@ export const laws = {
   'D-22': 'A workstream is loaded by one flight, and an epoch has one owner.',
   'D-31': 'In a world that answers, every turn ends and nothing is left waiting.',
   'D-33': 'No model is asked when the budget is spent and nobody granted more.',
-  'D-39': 'What does not fit is not sent before room was tried for, which is tried once between two answers.',
+  'D-39':
+    'What does not fit is not sent before room was tried for, which is tried once between two answers, and once more when the endpoint says so.',
   'D-40':
     'A summary stands once and first, of its own compaction and shorter, and parts, loses and repeats nothing; what came to nothing changed nothing.',
   'D-51': 'The database never refuses what is written to it as data.',

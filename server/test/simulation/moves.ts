@@ -106,9 +106,11 @@ function callTools(world: World, n: number): void {
 }
 
 function failModel(call: ModelCall, n: number): void {
+  // What does not fit is refused before it is read.
+  const overflows = n % 13 === 12;
   call.fail({
-    kind: n % 13 === 12 ? 'CONTEXT_OVERFLOW' : n % 3 > 0 ? 'OVERLOADED' : 'BAD_REQUEST',
-    accepted: n % 5 > 2,
+    kind: overflows ? 'CONTEXT_OVERFLOW' : n % 3 > 0 ? 'OVERLOADED' : 'BAD_REQUEST',
+    accepted: !overflows && n % 5 > 2,
     othersLeft: n % 7 > 4,
     retryAfterMs: n % 4 === 0 ? 3_000 : null,
   });

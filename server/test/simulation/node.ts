@@ -7,6 +7,7 @@ import { systemSecrets } from '../../src/adapters/random/index.ts';
 import { sentenceOf } from '../../src/app/actor/actor.ts';
 import { createPrompt } from '../../src/app/actor/prompt.ts';
 import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
+import { createDeletions } from '../../src/app/deletions.ts';
 import { withFirstWord, type FirstWordHub } from '../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../src/app/feed/hub.ts';
 import { createHeartbeat, type Round } from '../../src/app/rounds/heartbeat.ts';
@@ -130,7 +131,8 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       roots: ['/folders'],
       choose: async (id) => ({ type: 'chosen', path: `/folders/${id}` }),
       abandon: () => Promise.resolve(null),
-      own: () => Promise.resolve(null),
+      own: async (id) => `/folders/${id}`,
+      ownRoot: async () => '/folders',
     };
     const services = createServices({
       clock,
@@ -147,6 +149,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       catalog,
       reservations,
       removal,
+      deletions: createDeletions({ registry, journal, clock, log, isStopping: () => stopping }),
       reserving: new Set(),
       search: storage.search,
       usage: storage.usage,

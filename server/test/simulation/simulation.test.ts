@@ -34,7 +34,7 @@ describe('In a simulated world', { timeout: 120_000 }, () => {
       expect({ seed, ...(await live(movesOf(seed))).violation }).toEqual({ seed });
   });
 
-  it.each([4, 20])(
+  it.each([4, 11])(
     'no law fails when life %i loses its process at any commit, claim or effect',
     async (seed) => {
       let crashes = 0;
@@ -134,13 +134,13 @@ describe('A guard', { timeout: 60_000 }, () => {
 
   it('that is switched off is missed, and the shortest path to that is told', async () => {
     const index = guards.findIndex(({ name }) => name.startsWith('only what no live session owns'));
-    const args = ['scripts/sim.ts', '--without', String(index + 1), '--runs', '2'];
+    const args = ['scripts/sim.ts', '--without', String(index + 1), '--runs', '10'];
     const failed = await run(execPath, args, { cwd: root }).then(
       () => null,
       (error: { readonly code: number; readonly stdout: string; readonly stderr: string }) => error,
     );
     expect(failed?.code).toBe(1);
-    expect(failed?.stdout).toMatch(/^sim: 2 runs, \d+ crashes, [12] violations, seed 1\n$/);
+    expect(failed?.stdout).toMatch(/^sim: 10 runs, \d+ crashes, [1-9]\d* violations, seed 1\n$/);
     expect(failed?.stderr).toContain(`D-100 ${laws['D-100']}`);
     const moves = Number(/(\d+) moves that show it/.exec(failed?.stderr ?? '')?.[1]);
     expect(moves).toBeLessThan(12);

@@ -16,6 +16,7 @@ import { systemIds, systemSecrets as secrets } from '../../src/adapters/random/i
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import { createPrompt } from '../../src/app/actor/prompt.ts';
 import { createRegistry, type Registry } from '../../src/app/actor/registry.ts';
+import { createDeletions } from '../../src/app/deletions.ts';
 import { withFirstWord, type FirstWordHub } from '../../src/app/feed/first-word.ts';
 import { createHub } from '../../src/app/feed/hub.ts';
 import { createServices } from '../../src/app/services/index.ts';
@@ -193,7 +194,8 @@ export async function createChaosWorld(options: {
     roots: ['/'],
     choose: () => Promise.resolve({ type: 'chosen' as const, path: '/chaos' }),
     abandon: () => Promise.resolve(null),
-    own: () => Promise.resolve(null),
+    own: () => Promise.resolve('/chaos'),
+    ownRoot: () => Promise.resolve(null),
   };
   const services = createServices({
     clock,
@@ -216,6 +218,13 @@ export async function createChaosWorld(options: {
     catalog: storage.catalog,
     reservations: storage.reservations,
     removal: storage.removal,
+    deletions: createDeletions({
+      registry,
+      journal: storage.journal,
+      clock,
+      log: logs,
+      isStopping: () => false,
+    }),
     reserving: new Set<string>(),
     search: options.storage.search,
     usage: options.storage.usage,

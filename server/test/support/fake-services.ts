@@ -572,7 +572,7 @@ export const viewer = (token: string): Viewer => ({
 });
 
 export function createFakeAccess() {
-  const valid = new Set(['good', 'other']);
+  const valid = new Set(['good', 'other', 'third']);
   const codes = new Set(['code-1']);
   const watchers = new Map<string, Set<() => void>>();
   const broken: { error: Error | null } = { error: null };

@@ -21,6 +21,7 @@ import {
 } from 'schema/projection';
 import { flawOf } from '../../src/adapters/storage/commit-batch.ts';
 import type { Storage } from '../../src/adapters/storage/index.ts';
+import { createOneAtATime } from '../../src/app/services/one-at-a-time.ts';
 import { entryRow } from '../../src/adapters/storage/rows.ts';
 import { commitKey } from '../../src/core/journal/entry.ts';
 import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/journal/search-query.ts';
@@ -37,7 +38,7 @@ import {
   type Receipt,
 } from '../../src/ports/journal.ts';
 import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
-import type { Removed, Sweeper } from '../../src/ports/removal.ts';
+import type { Doomed, Removed, Sweeper } from '../../src/ports/removal.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { TokenRow } from '../../src/ports/token-store.ts';
 import { storable } from '../../src/core/kit/storable.ts';
@@ -83,6 +84,7 @@ interface Row {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly lifecycle: 'CREATING' | 'OPEN' | 'CLOSED';
+  readonly folder: string;
   readonly epoch: number;
   readonly owner: string | null;
   readonly host: string | null;
@@ -125,6 +127,9 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   /** What the list shows of each, and at which look that was noticed; and what was deleted before which. */
   const listed = new Map<string, { readonly shown: string; readonly at: number }>();
   const deletions: { readonly id: string; readonly at: number }[] = [];
+  /** Folders of what is gone that were not let go yet; and one thing at a time with each. */
+  const leftFolders = new Set<string>();
+  const withFolder = createOneAtATime();
   let looks = 0;
   let away = false;
   let lost = 0;
@@ -195,6 +200,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     listed.delete(row.id);
     watches.drop(row.id);
     if (row.lifecycle !== 'CREATING') deletions.push({ id: row.id, at: looks + 1 });
+    if (/\/[0-9a-f]{32}$/.test(row.folder)) leftFolders.add(row.folder);
   }
 
   /** The row after the batch, or why the tables refuse it. */
@@ -226,6 +232,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     return {
       ...row,
       lifecycle: projection.lifecycle,
+      folder: projection.configuration.workspace,
       revision: batch.expectedHead + entries.length,
       projection: stored(projection),
       state: batch.state,
@@ -291,12 +298,12 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   }
 
   function removeRow(row: Row): Removed {
-    const { id, projection } = row;
+    const { id, incarnation } = row;
     drop(row);
     for (const [name, receipt] of receipts)
       if (commandKeys.get(id)?.has(receiptKey(receipt))) receipts.delete(name);
     commandKeys.delete(id);
-    return { id, folder: projection.configuration.workspace };
+    return { id, incarnation };
   }
 
   const payloadBytes = (id: string, entry: Entry): number =>
@@ -306,15 +313,18 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     { except }: Sweeper,
     olderThanMs: number,
     due: (row: Row) => boolean,
+    doomed?: Doomed,
   ): Promise<readonly Removed[]> =>
-    answer(() =>
-      [...rows.values()]
+    told(() => {
+      const some = [...rows.values()]
         .filter((row) => {
           const since = row.lifecycle === 'CLOSED' ? row.updatedAt : row.createdAt;
           return clock.now() - Date.parse(since) > olderThanMs && !except.includes(row.id) && due(row);
         })
-        .map(removeRow),
-    );
+        .slice(0, 100);
+      doomed?.(some);
+      return some.map(removeRow);
+    });
 
   return {
     journal: {
@@ -517,8 +527,6 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               ?.cycles.get(cycleId)
               ?.items.find((item) => item.callId === callId)?.decision ?? null,
         ),
-      worksIn: (folder) =>
-        answer(() => visible().some((row) => row.projection.configuration.workspace === folder)),
     },
 
     elsewhere: {
@@ -573,7 +581,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     },
 
     reservations: {
-      reserve: ({ id, incarnation, sessionId }) =>
+      reserve: ({ id, incarnation, sessionId, folder = '' }) =>
         told(() => {
           if (rows.has(id)) throw new Error('This id is taken.');
           const at = new Date(clock.now()).toISOString();
@@ -585,6 +593,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             createdAt: at,
             updatedAt: at,
             lifecycle: 'CREATING',
+            folder,
             epoch: 0,
             revision: 0,
             projection: emptyProjection,
@@ -596,6 +605,13 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             spent: 0,
           });
         }),
+      settleIn: (id, incarnation, folder) =>
+        withFolder(folder, () =>
+          told(() => {
+            const row = rows.get(id);
+            if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') change(row, { folder });
+          }),
+        ),
       publish: (batch, signal) =>
         told(() => {
           signal?.throwIfAborted();
@@ -621,7 +637,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       rollback: (id, incarnation) =>
         told(() => {
           const row = rows.get(id);
-          if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') rows.delete(id);
+          if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') drop(row);
         }),
     },
 
@@ -635,7 +651,8 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           if (epoch !== null && row.epoch !== epoch) return { type: 'fenced' } as const;
           if (receipts.has(place(receipt.scope, receipt.key))) return { type: 'duplicate' } as const;
           receipts.set(place(receipt.scope, receipt.key), stored(receipt));
-          return { type: 'removed', ...removeRow(row) } as const;
+          removeRow(row);
+          return { type: 'removed' } as const;
         }),
       reap: (by, olderThanMs) =>
         sweep(
@@ -643,7 +660,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           olderThanMs,
           (row) => row.lifecycle === 'CREATING' && (row.owner === by.sessionId || !isLive(row.owner)),
         ),
-      sweepUnused: (by, olderThanMs) =>
+      sweepUnused: (by, olderThanMs, doomed) =>
         sweep(
           by,
           olderThanMs,
@@ -653,9 +670,34 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             row.projection.configuration.titleSource === 'DEFAULT' &&
             row.projection.queue.items.length === 0 &&
             row.entries.every((e) => e.kind !== 'USER'),
+          doomed,
         ),
-      sweepClosed: (by, olderThanMs) =>
-        sweep(by, olderThanMs, (row) => row.lifecycle === 'CLOSED' && !isLive(row.owner)),
+      sweepClosed: (by, olderThanMs, doomed) =>
+        sweep(by, olderThanMs, (row) => row.lifecycle === 'CLOSED' && !isLive(row.owner), doomed),
+      leftFolders: (root) =>
+        answer(() =>
+          [...leftFolders]
+            .filter((path) => path.startsWith(`${root}/`))
+            .toSorted()
+            .slice(0, 100),
+        ),
+      letGo: (folder, take) =>
+        withFolder(folder, async () => {
+          let [noted, committed] = [false, false];
+          const used = await answer(() => {
+            noted = leftFolders.delete(folder);
+            return [...rows.values()].some((row) => row.folder === folder);
+          });
+          try {
+            const outcome = used ? 'inUse' : await take();
+            return await told(() => {
+              committed = true;
+              return outcome;
+            });
+          } finally {
+            if (noted && !committed) leftFolders.add(folder);
+          }
+        }),
     },
 
     usage: {

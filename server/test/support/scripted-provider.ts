@@ -113,9 +113,15 @@ export function lastMessage(body: ChatBody): WireMessage {
   return last;
 }
 
+/** A model in the list of those there are, with whatever is said of it there. */
+interface ListedModel {
+  readonly id: string;
+  readonly max_model_len?: number;
+}
+
 /** Starts the provider on 127.0.0.1, on a free port unless one is given. Its one model is `scripted`. */
 export async function startScriptedProvider(
-  options: { readonly port?: number; readonly models?: readonly string[] } = {},
+  options: { readonly port?: number; readonly models?: readonly (string | ListedModel)[] } = {},
 ): Promise<ScriptedProvider> {
   const models = options.models ?? ['scripted'];
   const requests: ChatBody[] = [];
@@ -143,7 +149,12 @@ export async function startScriptedProvider(
     if (request.method === 'GET' && path === '/v1/models') {
       return sendJson(response, 200, {
         object: 'list',
-        data: models.map((id) => ({ id, object: 'model', created: 0, owned_by: 'script' })),
+        data: models.map((listed) => ({
+          object: 'model',
+          created: 0,
+          owned_by: 'script',
+          ...(typeof listed === 'string' ? { id: listed } : listed),
+        })),
       });
     }
     if (request.method !== 'POST' || path !== '/v1/chat/completions') {

@@ -5,7 +5,8 @@ import { fullnessOf } from './fullness.ts';
 /** As a provider counted it, unless something came since. */
 const mark = (tokens: number, since = 0): ContextMark => ({
   told: 100 + since,
-  counted: { tokens, told: 100, scale: 2 },
+  counted: { tokens, told: 100 },
+  scale: 2,
   overhead: 50,
   window: 32_000,
 });
@@ -48,6 +49,6 @@ it('counts both sides of a window in the same unit', () => {
 });
 
 it('says that nothing was said yet rather than that nothing is used', () => {
-  const fresh: ContextMark = { told: 0, counted: null, overhead: 0, window: null };
+  const fresh: ContextMark = { told: 0, counted: null, scale: 1, overhead: 0, window: null };
   expect(fullnessOf(fresh, 32_000)).toMatchObject({ state: 'NOTHING', amount: 'empty' });
 });

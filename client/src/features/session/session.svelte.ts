@@ -2,9 +2,12 @@
  * Owns: whether this browser is signed in, and with which token. Does not own: what tokens may do (the server).
  *
  * Invariants: a code leaves the address before anything else happens and is never kept; the token is kept in
- * localStorage only; signing out in one tab signs out in all.
+ * localStorage only; signing out in one tab signs out in all, and removes what was typed from all; whoever signs out is
+ * signed out, however full the storage is.
  */
 import { exchangeCode } from 'schema/client-kit';
+import { fingerprint } from '../../lib/fingerprint.ts';
+import { clearLeft, LEFT, tellLeft } from '../../lib/kept.ts';
 import { codeInLink, codeOf } from '../../lib/routes.ts';
 
 const STORED = 'weir.token';
@@ -28,6 +31,7 @@ export class Session {
   /** Reads the address and what is kept, and follows both until the returned function is called. */
   start(): () => void {
     const stored = (event: StorageEvent) => {
+      if (event.key === LEFT) clearLeft(localStorage, sessionStorage);
       if (event.key === STORED) this.#keepUp();
     };
     const moved = () => {
@@ -35,6 +39,8 @@ export class Session {
       if (code !== null) void this.#exchange(code);
     };
     addEventListener('storage', stored);
+    // Those who signed out while this tab was not there.
+    clearLeft(localStorage, sessionStorage);
     addEventListener('hashchange', moved);
     const code = takeCode();
     if (code !== null) void this.#exchange(code);
@@ -66,13 +72,23 @@ export class Session {
 
   leave(reason: OutReason, message: string | null = null): void {
     this.#unproven = false;
+    const author = reason === 'LEFT' && this.state.status === 'IN' ? fingerprint(this.state.token) : null;
+    // First: the page of another tab hears of it while it still knows whose it is.
+    const isTold = author === null || tellLeft(localStorage, author, true);
     localStorage.removeItem(STORED);
+    // A full storage has room for it now, in the place of the token.
+    if (!isTold) tellLeft(localStorage, author, true);
     this.state = { status: 'OUT', reason, message };
   }
 
   #take(token: string): void {
-    localStorage.setItem(STORED, token);
-    this.#keepUp();
+    tellLeft(localStorage, fingerprint(token), false);
+    try {
+      localStorage.setItem(STORED, token);
+    } catch {
+      // No room: signed in until this page goes.
+    }
+    this.state = { status: 'IN', token };
   }
 
   #keepUp(): void {

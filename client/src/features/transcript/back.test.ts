@@ -107,7 +107,7 @@ const checkpoint = (watermark: number): EntryBody => ({
   after: 3,
   model: 'm',
   alias: 'm',
-  context: { told: 3, counted: null, overhead: 0, window: null },
+  context: { told: 3, counted: null, scale: 1, overhead: 0, window: null },
 });
 
 it('D-40 takes back nothing at or below the watermark, and counts neither that nor the summary', () => {

@@ -290,7 +290,7 @@ const summary: EntryBody = {
   after: 1_204,
   model: 'big-1',
   alias: 'main',
-  context: { told: 1_204, counted: null, overhead: 0, window: null },
+  context: { told: 1_204, counted: null, scale: 1, overhead: 0, window: null },
 };
 /** The same turn, at another place of its way. */
 const phase = (to: Turn['phase']): EntryBody => {

@@ -19,7 +19,7 @@ const summary = (watermark: number): EntryBody => ({
   after: 3,
   model: 'm',
   alias: 'm',
-  context: { told: 3, counted: null, overhead: 0, window: null },
+  context: { told: 3, counted: null, scale: 1, overhead: 0, window: null },
 });
 
 /** A message for each text, a control entry for each `control`, a REWIND for each `back`; from revision 1. */

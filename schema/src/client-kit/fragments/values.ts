@@ -14,8 +14,8 @@ export const contextMarkFields = graphql(`
     counted {
       tokens
       told
-      scale
     }
+    scale
     overhead
     window
   }

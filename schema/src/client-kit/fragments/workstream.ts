@@ -61,8 +61,8 @@ export const projectionFields = graphql(
         counted {
           tokens
           told
-          scale
         }
+        scale
         overhead
         window
         advised

@@ -58,7 +58,8 @@ const cycle: ApprovalCycle = {
 
 const mark: ContextMark = {
   told: 40,
-  counted: { tokens: 3_000_000_000, told: 40, scale: 1.25 },
+  counted: { tokens: 3_000_000_000, told: 40 },
+  scale: 1.25,
   overhead: 100,
   window: 8_192,
 };
@@ -296,7 +297,7 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
       after: 700,
       model: 'demo-1',
       alias: 'demo',
-      context: { told: 600, counted: null, overhead: 100, window: 8_192 },
+      context: { told: 600, counted: null, scale: 1, overhead: 100, window: 8_192 },
     },
     {
       kind: 'CHECKPOINT',
@@ -308,7 +309,7 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
       after: 70,
       model: 'demo-1',
       alias: 'demo',
-      context: { told: 60, counted: null, overhead: 10, window: null },
+      context: { told: 60, counted: null, scale: 1, overhead: 10, window: null },
     },
   ],
   RECOVERY: [{ kind: 'RECOVERY', reason: 'RESTARTED', message: 'The server was restarted.' }],

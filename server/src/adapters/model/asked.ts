@@ -2,7 +2,14 @@
  * Owns: the words of one attempt at one model: what is asked, and how it ends. Does not own: making it (`caller.ts`).
  */
 import type { Effort } from 'schema/projection';
-import type { ModelAnswer, ModelDelta, ModelFault, ModelMessage, ToolDefinition } from '../../ports/model.ts';
+import type {
+  ModelAborted,
+  ModelAnswer,
+  ModelDelta,
+  ModelFault,
+  ModelMessage,
+  ToolDefinition,
+} from '../../ports/model.ts';
 
 export interface Asked {
   readonly messages: readonly ModelMessage[];
@@ -18,7 +25,7 @@ export interface Asked {
 /** A fault as one attempt sees it: whether another model is left is not its to know. */
 export type Fault = Omit<ModelFault, 'othersLeft'>;
 
-export type Attempted = ModelAnswer | Fault | { readonly type: 'aborted' };
+export type Attempted = ModelAnswer | Fault | ModelAborted;
 
 export interface Caller {
   /** Never throws; `onDelta` is called synchronously as pieces arrive and never after the promise settles. */

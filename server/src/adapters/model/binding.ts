@@ -1,6 +1,6 @@
 /**
  * Owns: what one alias stands for, as a whole: an endpoint, a model there, and how that model wants to be spoken to.
- * Does not own: where it is read from (`registry/`, `choose.ts`), or what its endpoint turned out to want (`caller.ts`).
+ * Does not own: where it is read from (`file/`, `index.ts`), or what its endpoint turned out to want (`caller.ts`).
  *
  * Invariant: never changed, only replaced; a call that has begun keeps the one it began with.
  */

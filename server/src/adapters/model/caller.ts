@@ -12,7 +12,7 @@
 import OpenAI, { BadRequestError, UnprocessableEntityError } from 'openai';
 import type { Clock } from '../../ports/clock.ts';
 import type { ModelAnswer } from '../../ports/model.ts';
-import type { Asked, Caller, Fault } from './asked.ts';
+import type { Asked, Attempted, Caller, Fault } from './asked.ts';
 import { createAttempt, type Attempt } from './attempt.ts';
 import type { Binding } from './binding.ts';
 import { createFault, faultFromError, scopeOf, type FaultScope } from './faults.ts';
@@ -106,15 +106,28 @@ export function createCaller(deps: { readonly clock: Clock }, binding: Binding):
         if (!attempt.signal.aborted) onDelta(delta);
       });
       const reading = createReading(dialect.createReader(), drain, scope);
+      /** It was not refused: it is being answered, or, as far as can be known, read. */
+      let taken = false;
+      const settled = (outcome: ModelAnswer | Fault): Attempted => {
+        // `onDelta` itself may have been where the caller stopped.
+        if (signal.aborted) return { type: 'aborted', unfinished: drain.unfinished() };
+        if (outcome.type === 'answered') return outcome;
+        const unfinished = drain.unfinished();
+        // A body is a refusal, or no answer at all, unless there is something in it.
+        const costs = unfinished.usage !== null || unfinished.calls > 0 || (taken && !reading.isBody());
+        return costs ? { ...outcome, unfinished } : outcome;
+      };
       try {
         const response = await open(asked, attempt);
-        const outcome = await readAnswer(response, reading, attempt, scope);
-        // `onDelta` itself may have been where the caller stopped.
-        return signal.aborted ? { type: 'aborted' } : outcome;
+        taken = true;
+        return settled(await readAnswer(response, reading, attempt, scope));
       } catch (error) {
-        if (signal.aborted) return { type: 'aborted' };
-        return reading.breakOff(
-          attempt.timedOut() ? silence(attempt, reading, scope) : faultFromError(scope, error, clock.now()),
+        // Connecting has a shorter term: who was silent for so long had the request.
+        taken ||= attempt.timedOut();
+        return settled(
+          reading.breakOff(
+            attempt.timedOut() ? silence(attempt, reading, scope) : faultFromError(scope, error, clock.now()),
+          ),
         );
       } finally {
         attempt.end();

@@ -10,7 +10,7 @@ import { demoAlias } from './demo.ts';
 import { chooseModelOf, findLocalEndpoint, listModels, isListed } from './discover.ts';
 import type { DiscoveredEndpoint, Listing, LocalServer } from './discover.ts';
 import { openAiModel, openAiUrl, parseEndpoint, type Endpoint, type ModelConfig } from './endpoint.ts';
-import { createFault, type FaultScope } from './faults.ts';
+import { createFault, scopeOf, type FaultScope } from './faults.ts';
 
 export interface ChosenModel {
   /** The settings, with the model that is used where none was named. */
@@ -109,14 +109,6 @@ export async function checkModels(
   });
   return (await Promise.all(checked)).flat();
 }
-
-const scopeOf = ({ alias, model, source, endpoint: { host, secrets } }: Binding): FaultScope => ({
-  alias,
-  host,
-  model,
-  secrets,
-  source,
-});
 
 /** `model`: what calls will name; undefined when that is not known, and nothing can be said about it. */
 function complaint(endpoint: Endpoint, model: string | undefined, listing: Listing): string | null {

@@ -8,7 +8,7 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
 import type { Fault } from './asked.ts';
-import { hiderOf } from './hide.ts';
+import { hideAsWritten, hiderOf } from './hide.ts';
 import { isRecord, maxCount, textOf, type Json } from './wire/json.ts';
 
 export type { FaultKind } from '../../ports/model.ts';
@@ -133,19 +133,17 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
     ...(wait !== null && { advice: `try again ${wait}, or choose another model` }),
     ...more,
   };
-  const hide = hiderOf(scope.secrets);
-  const detail = clean(more.detail ?? '', hide);
+  const detail = clean(more.detail ?? '', hiderOf(scope.secrets));
   const { endpoint, key, model } = places[scope.source];
   const where = advice.replace('{endpoint}', endpoint).replace('{key}', key).replace('{model}', model);
-  const message = `${nameOf(scope)} ${what}${detail && ` (${detail})`}; ${where}.`;
+  const name = hideAsWritten(nameOf(scope), scope.secrets);
   return {
     type: 'failed',
     kind,
     alias: scope.alias,
     accepted: false,
     ...(more.status == null ? {} : { status: more.status }),
-    // Alias, model and host are shown as well.
-    message: hide(message),
+    message: `${name} ${what}${detail && ` (${detail})`}; ${where}.`,
     retryAfterMs,
   };
 }
@@ -223,7 +221,7 @@ export function faultFromDescription(
   retryAfterMs: number | null = null,
 ): Fault {
   const error = innerError(description);
-  const said = textOf(error['message']) || textOf(error['detail']) || textOf(error['error']);
+  const said = saidIn(error);
   const words = [error['code'], error['type'], error['status']]
     .map((word) => textOf(word).slice(0, maxWord))
     .filter((word) => word !== '')
@@ -323,6 +321,19 @@ function innerError(description: unknown): Json {
   if (typeof at === 'string') return { message: at };
   if (!isRecord(at)) return {};
   return isRecord(at['error']) ? at['error'] : at;
+}
+
+/** The first sentence in it: some endpoints put lists or further objects where others have a text. */
+function saidIn(x: unknown, depth = 8): string {
+  if (typeof x === 'string') return x;
+  if (depth === 0) return '';
+  if (Array.isArray(x)) return saidIn(x[0], depth - 1);
+  const places = isRecord(x) ? [x['message'], x['detail'], x['error'], x['errors'], x['msg']] : [];
+  for (const place of places) {
+    const said = saidIn(place, depth - 1);
+    if (said !== '') return said;
+  }
+  return '';
 }
 
 function statusIn(error: Json): number | null {

@@ -1,32 +1,31 @@
 /**
- * Owns: how the endpoints have answered, and which of them are asked last for a while (D-37); and why the last call of
+ * Owns: how models and their endpoints have answered, and who is asked last for a while (D-37); and why the last call of
  * a model failed, where that was not the request's own fault.
  * Does not own: what a call failed of (`faults.ts`).
  *
- * Invariant: nothing is asked in order to find out; a degraded endpoint gets a call of its own accord when its term is
- * over or nothing else is left, and is well again when that call is accepted. What a call failed of stays until another
- * one says more.
+ * Invariant: nothing is asked in order to find out; what is degraded gets a call of its own accord when its term is over
+ * or nothing else is left, and is well again when one is accepted. A model is as well as its endpoint is for all, and as
+ * it was itself: that a neighbour answers says nothing of a model that does not.
  */
 import type { FaultKind, ModelInfo } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
 
-/** Failures in a row by which an endpoint is degraded. */
+/** Failures in a row by which one is degraded. */
 const failuresToDegrade = 5;
 /** How long it is asked last before it is given another chance, milliseconds. */
 const restMs = 60_000;
 
-/** What says something about the endpoint: all of its models share it, and it counts. */
-const counts: ReadonlySet<FaultKind> = new Set<FaultKind>([
+/** What says something about the endpoint, for all of its models. */
+const isOfTheEndpoint: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'CONNECTION',
   'TIMEOUT',
   'OVERLOADED',
-  'RATE_LIMIT',
   'WEB_PAGE',
   'PROVIDER_ERROR',
 ]);
 
-/** What says something about one model, its account or its settings. The others are about the request or the answer. */
-const isOfTheModel: ReadonlySet<FaultKind> = new Set<FaultKind>(['AUTHENTICATION', 'QUOTA', 'NOT_FOUND']);
+/** What says something about one model, its account or its settings, and that waiting does not mend. */
+const lasts: ReadonlySet<FaultKind> = new Set<FaultKind>(['AUTHENTICATION', 'QUOTA', 'NOT_FOUND']);
 
 /** A model as it is set up now; one that is set up anew begins without a fault of its own. */
 type Subject = Pick<Binding, 'endpoint'>;
@@ -39,48 +38,67 @@ export interface Health {
   /** Why it does not answer: its last failure, until a call is accepted. Null: nothing is wrong. */
   problemOf(model: Subject): string | null;
   stateOf(model: Subject): ModelInfo['health'];
-  /** True while its endpoint is degraded and at rest: ask it last. */
+  /** True while it or its endpoint is degraded and at rest: ask it last. */
   rests(model: Subject, now: number): boolean;
   /** Forgets the endpoints that are not among these. */
   keep(endpoints: ReadonlySet<string>): void;
 }
 
+/** Of a model, or of an endpoint. */
+interface Row {
+  /** In a row, of those that count. */
+  readonly failures: number;
+  /** Of what the last call failed; empty: it was accepted. */
+  readonly last: string;
+  /** When the last failure that counts was. */
+  readonly at: number;
+}
+
+const well: Row = { failures: 0, last: '', at: 0 };
+
+const worse = ({ failures }: Row, last: string, at: number): Row => ({ failures: failures + 1, last, at });
+
+const isDegraded = ({ failures }: Row): boolean => failures >= failuresToDegrade;
+
 export function createHealth(): Health {
-  const known = new Map<
-    string,
-    { readonly failures: number; readonly last: string; readonly until: number }
-  >();
-  const faults = new WeakMap<Subject, string>();
-  const endpointOf = ({ endpoint }: Subject) => known.get(endpoint.baseUrl);
-  const isDegraded = (model: Subject): boolean => (endpointOf(model)?.failures ?? 0) >= failuresToDegrade;
+  const models = new WeakMap<Subject, Row>();
+  const endpoints = new Map<string, Row>();
+  /** What is known of it: first of itself, then of its endpoint. */
+  const rowsOf = (model: Subject): readonly Row[] =>
+    [models.get(model), endpoints.get(model.endpoint.baseUrl)].filter((row) => row !== undefined);
   return {
     succeeded(model) {
-      faults.delete(model);
-      known.set(model.endpoint.baseUrl, { failures: 0, last: '', until: 0 });
+      models.set(model, well);
+      endpoints.set(model.endpoint.baseUrl, well);
     },
     failed(model, kind, message, now) {
-      if (isOfTheModel.has(kind)) faults.set(model, message);
-      if (!counts.has(kind)) return;
-      faults.delete(model);
-      const failures = (endpointOf(model)?.failures ?? 0) + 1;
-      known.set(model.endpoint.baseUrl, { failures, last: message, until: now + restMs });
+      const { baseUrl } = model.endpoint;
+      const own = models.get(model) ?? well;
+      if (lasts.has(kind)) models.set(model, { ...own, last: message });
+      const shared = isOfTheEndpoint.has(kind);
+      // A limit is that of a key or a model: others may have room.
+      if (shared || kind === 'RATE_LIMIT') models.set(model, worse(own, message, now));
+      if (shared) endpoints.set(baseUrl, worse(endpoints.get(baseUrl) ?? well, message, now));
     },
     problemOf(model) {
-      const state = endpointOf(model);
-      if (state && isDegraded(model))
-        return `${state.failures} calls in a row failed, so it is asked last for a while. The last one: ${state.last}`;
-      const last = faults.get(model) ?? state?.last ?? '';
-      return last === '' ? null : `The last call failed. ${last}`;
+      const rows = rowsOf(model);
+      const degraded = rows.find(isDegraded);
+      if (degraded)
+        return `${degraded.failures} calls in a row failed, so it is asked last for a while. The last one: ${degraded.last}`;
+      const failing = rows.find(({ last }) => last !== '');
+      return failing ? `The last call failed. ${failing.last}` : null;
     },
     stateOf(model) {
-      if (isDegraded(model)) return 'DEGRADED';
-      const state = endpointOf(model);
-      if (faults.has(model) || (state?.failures ?? 0) > 0) return 'FAILING';
-      return state ? 'HEALTHY' : 'UNKNOWN';
+      const rows = rowsOf(model);
+      if (rows.some(isDegraded)) return 'DEGRADED';
+      if (rows.some(({ last }) => last !== '')) return 'FAILING';
+      return rows.length > 0 ? 'HEALTHY' : 'UNKNOWN';
     },
-    rests: (model, now) => isDegraded(model) && now < endpointOf(model)!.until,
-    keep(endpoints) {
-      for (const endpoint of known.keys()) if (!endpoints.has(endpoint)) known.delete(endpoint);
+    // Where the clock was set back, nothing rests.
+    rests: (model, now) =>
+      rowsOf(model).some((row) => isDegraded(row) && now >= row.at && now < row.at + restMs),
+    keep(known) {
+      for (const endpoint of endpoints.keys()) if (!known.has(endpoint)) endpoints.delete(endpoint);
     },
   };
 }

@@ -20,7 +20,7 @@ const least = 4;
 const deepest = 16;
 
 const escape =
-  /(?:%|\\x)(?<byte>[\da-f]{2})|(?:%u|\\u)(?<unit>[\da-f]{4})|&#x(?<hex>[\da-f]{1,8});|\\u\{(?<braced>[\da-f]{1,8})\}|&#(?<decimal>\d{1,9});|&(?<name>[a-z]{2,8});|\\(?<escaped>[^ux])|(?<prefix>0x)(?=[\da-f]{2})/g;
+  /(?:%|\\x)(?<byte>[\da-f]{2})|(?:%u|\\u)(?<unit>[\da-f]{4})|&#x(?<hex>[\da-f]{1,8});?|\\[ux]\{(?<braced>[\da-f]{1,8})\}|&#(?<decimal>\d{1,9});?|\\(?<octal>[0-3][0-7]{2})|&(?<name>[a-z]{2,8});|\\(?<escaped>[^ux])|(?<prefix>0x)(?=[\da-f]{2})/g;
 /** By name, HTML writes what is neither a letter nor a digit; of that, only ASCII may be part of an escape or credential. */
 const named = new Map(
   'excl! quot" num# dollar$ percnt% amp& apos\' lpar( rpar) ast* plus+ comma, period. sol/ colon: semi; lt< equals= gt> quest? commat@ lsqb[ bsol\\ rsqb] hat^ lowbar_ grave` lbrace{ verbar| rbrace}'
@@ -53,8 +53,9 @@ function createReading() {
   };
 }
 
+/** Letters of another width are the letters. */
 const signsOf = (character: string): string =>
-  unseen.test(character) ? '' : Buffer.from(character).toString('latin1').toLowerCase();
+  unseen.test(character) ? '' : Buffer.from(character.normalize('NFKC')).toString('latin1').toLowerCase();
 
 /** What a text says once no escape is left in it; null when there is no end of them. */
 function read(text: string): Reading | null {
@@ -91,15 +92,19 @@ function undo(reading: Reading): Reading {
 }
 
 function meant(groups: Readonly<Record<string, string | undefined>>): string {
-  const { byte, unit, hex, braced, decimal, name, escaped, prefix } = groups;
+  const { byte, unit, hex, braced, decimal, octal, name, escaped, prefix } = groups;
   if (prefix !== undefined) return '';
   // White space, or the character itself.
   if (escaped !== undefined) return /[bfnrtv]/.test(escaped) ? '' : escaped;
   if (name !== undefined) return named.get(name) ?? '';
   const code =
-    decimal === undefined ? Number.parseInt((byte ?? unit ?? hex ?? braced)!, 16) : Number(decimal);
+    decimal !== undefined
+      ? Number(decimal)
+      : octal !== undefined
+        ? Number.parseInt(octal, 8)
+        : Number.parseInt((byte ?? unit ?? hex ?? braced)!, 16);
   // A byte beyond ASCII is part of a character, and no character.
-  if (byte !== undefined && code > 0x7f) return String.fromCharCode(code).toLowerCase();
+  if ((byte ?? octal) !== undefined && code > 0x7f) return String.fromCharCode(code).toLowerCase();
   return code <= 0x10ffff ? signsOf(String.fromCodePoint(code)) : '';
 }
 
@@ -139,6 +144,10 @@ export function hiderOf(secrets: readonly string[]): Hide {
   return known;
 }
 
+/** Hides these secrets where they stand as they are: in what people wrote themselves, what resembles one is a name. */
+export const hideAsWritten = (text: string, secrets: readonly string[]): string =>
+  secrets.reduce((t, secret) => (secret === '' ? t : t.replaceAll(secret, '[hidden]')), text);
+
 function createHider(secrets: readonly string[]): Hide {
   const known = secrets.filter(({ length }) => length >= least);
   const readAll = (texts: readonly string[], counted: RegExp): readonly string[] =>
@@ -174,7 +183,7 @@ function createHider(secrets: readonly string[]): Hide {
   }
 
   return (text) =>
-    hideKnown(secrets.reduce((t, secret) => (secret === '' ? t : t.replaceAll(secret, '[hidden]')), text))
+    hideKnown(hideAsWritten(text, secrets))
       .replace(/\/\/[^/@\s]+@/g, '//')
       // Not the punctuation of the sentence it stands in, and not what is hidden already.
       .replace(/\bBearer\s+[^\s()[\]<>{}"',;]+/gi, 'Bearer [hidden]')

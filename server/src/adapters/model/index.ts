@@ -88,6 +88,12 @@ export function createModels(deps: {
   };
   return {
     ...plane,
+    async call(...asked) {
+      const outcome = await plane.call(...asked);
+      const answered = outcome.type === 'answered' && current().all.find((b) => b.alias === outcome.alias);
+      if (answered) void windows.answered(answered);
+      return outcome;
+    },
     warnings: () => [
       ...[file?.problem() ?? null].filter((problem) => problem !== null),
       ...found.filter(stillHolds).map(({ warning }) => warning),

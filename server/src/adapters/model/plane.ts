@@ -30,8 +30,8 @@ export function createPlane(deps: PlaneDeps): Model {
   const health: Health = createHealth();
   const gates = new Map<string, Gate>();
   const callers = new WeakMap<Binding, Caller>();
-  /** What each alias stood for when it was last known. */
-  const known = new Map<string, Binding>();
+  /** Of each alias that there was: a workstream that is still set to one that left goes on to them. */
+  const fallbacks = new Map<string, readonly string[]>();
 
   /** The first of each alias, and of the demo's none: that is always the demo. */
   function bound(): ReadonlyMap<string, Binding> {
@@ -61,10 +61,7 @@ export function createPlane(deps: PlaneDeps): Model {
 
   /** Whom to ask, in order: the model itself, then its fallbacks, and of these the ones that rest last. */
   function lanesOf({ model, givenUp }: ModelRequest): readonly string[] {
-    const asked = bindingOf(model.alias) ?? known.get(model.alias);
-    const lanes = [...new Set([model.alias, ...(asked?.fallbacks ?? [])])].filter(
-      (a) => !givenUp.includes(a),
-    );
+    const lanes = [model.alias, ...(fallbacks.get(model.alias) ?? [])].filter((a) => !givenUp.includes(a));
     const now = clock.now();
     const rests = (alias: string): boolean => {
       const binding = bindingOf(alias);
@@ -89,12 +86,12 @@ export function createPlane(deps: PlaneDeps): Model {
       onEvent({ type: 'notice', code: 'MODEL_WAITING', message: waitingFor(found, ahead) });
     });
     if (!leave) return { type: 'aborted' };
-    if (waited)
-      onEvent({ type: 'notice', code: 'MODEL_ASKED', message: `"${lane}" has a slot and is asked.` });
     try {
       // It may have been replaced, or taken away, while this one waited.
       const binding = bindingOf(lane);
       if (!binding) return unknownAlias(lane, list());
+      if (waited)
+        onEvent({ type: 'notice', code: 'MODEL_ASKED', message: `"${lane}" has a slot and is asked.` });
       const { temperature, effort } = request.model;
       const outcome = await callerOf(binding).call(
         {
@@ -139,16 +136,14 @@ export function createPlane(deps: PlaneDeps): Model {
   }
 
   /**
-   * Gates become as wide as the settings say, and what is known of aliases that leave them is kept, for the workstreams
-   * that are still set to them.
+   * Gates become as wide as the settings say. Who waits for an alias that left has nothing to wait for, and goes on to its
+   * fallbacks.
    */
   function takeOver(): void {
-    const now = [...bound().values()];
-    for (const binding of now) {
-      known.set(binding.alias, binding);
-      gates.get(binding.alias)?.resize(binding.concurrency);
-    }
-    health.keep(new Set(now.map(({ endpoint }) => endpoint.baseUrl)));
+    const now = bound();
+    for (const [alias, binding] of now) fallbacks.set(alias, binding.fallbacks);
+    for (const [alias, gate] of gates) gate.resize(now.get(alias)?.concurrency ?? null);
+    health.keep(new Set([...now.values()].map(({ endpoint }) => endpoint.baseUrl)));
   }
 
   takeOver();

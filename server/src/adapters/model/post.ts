@@ -62,6 +62,10 @@ function upTo(depth: number, value: unknown): unknown {
 
 /** Whose word it is to go elsewhere is not known: the person who set the address decides. */
 function redirection(location: string | null): string {
-  const to = location !== null && URL.canParse(location) ? new URL(location).origin : 'another path';
+  if (location === null)
+    return JSON.stringify({ error: { message: 'it answers with a redirect to nowhere' } });
+  const url = URL.canParse(location) ? new URL(location) : null;
+  // A path, or what is no address of the web, is not told: it may hold anything.
+  const to = url && /^https?:$/.test(url.protocol) ? url.origin : 'another path';
   return JSON.stringify({ error: { message: `it redirects to ${to}, and redirects are not followed` } });
 }

@@ -2,7 +2,8 @@
  * Owns: how much a model can read at once, as its endpoint says. What it was trained for is not what is served, and is
  * not taken for it.
  *
- * Invariant: an endpoint is asked once for each binding, in the background, and only where nothing is configured.
+ * Invariant: an endpoint is asked once for each binding, in the background, and only where nothing is configured; one that
+ * was away then is asked once more.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Binding } from './binding.ts';
@@ -16,23 +17,42 @@ export interface Windows {
   of(binding: Binding): number | null;
   /** Asks the endpoints of those that are new. Never rejects. */
   learn(bindings: readonly Binding[]): Promise<void>;
+  /** Its model has answered: asks its endpoint if that was away before. Never rejects. */
+  answered(binding: Binding): Promise<void>;
 }
 
 export function createWindows(deps: { readonly clock: Clock }): Windows {
   const known = new WeakMap<Binding, number | null>();
+  const away = new WeakSet<Binding>();
+
+  /** Whether the endpoint was there. */
+  async function ask(binding: Binding): Promise<boolean> {
+    known.set(binding, null);
+    try {
+      known.set(binding, await servedWindow(deps.clock, binding));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   return {
     of: (binding) => known.get(binding) ?? null,
     async learn(bindings) {
       const fresh = bindings.filter((binding) => binding.window === null && !known.has(binding));
-      for (const binding of fresh) known.set(binding, null);
       await Promise.all(
-        fresh.map(async (binding) => known.set(binding, await servedWindow(deps.clock, binding))),
+        fresh.map(async (binding) => {
+          if (!(await ask(binding))) away.add(binding);
+        }),
       );
+    },
+    async answered(binding) {
+      if (away.delete(binding)) await ask(binding);
     },
   };
 }
 
-/** Tokens, or null where the endpoint does not say. Never rejects. */
+/** Tokens, or null where the endpoint does not say. Rejects when it is away. */
 async function servedWindow(clock: Clock, { endpoint, model }: Binding): Promise<number | null> {
   const { baseUrl, authorization } = endpoint;
   const ask = (url: string): Promise<unknown> => getJson(clock, url, authorization);
@@ -61,6 +81,7 @@ const windowIn = (entry: Json): number | null =>
 const countOf = (x: unknown): number | null =>
   typeof x === 'number' && Number.isSafeInteger(x) && x > 0 && x < 2 ** 31 ? x : null;
 
+/** Undefined: it answers, and not with JSON. Rejects when there is no answer, as from a server that is still starting. */
 async function getJson(clock: Clock, url: string, authorization: string | null): Promise<unknown> {
   const controller = new AbortController();
   const cancel = clock.after(withinMs, () => controller.abort());
@@ -70,9 +91,8 @@ async function getJson(clock: Clock, url: string, authorization: string | null):
       redirect: 'manual',
       headers: { accept: 'application/json', ...(authorization === null ? {} : { authorization }) },
     });
+    if (response.status >= 500) throw new Error(`HTTP ${response.status}`);
     return response.ok && response.body ? parseJson(await readText(response.body, maxBytes)) : undefined;
-  } catch {
-    return undefined;
   } finally {
     cancel();
     controller.abort();

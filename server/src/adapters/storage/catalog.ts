@@ -106,9 +106,6 @@ export function createCatalog(orm: Orm): Catalog {
         const item = cycle && (await em.findOne(ApprovalItemRow, { cycle: cycleId, callId }));
         return item && decisionOf(item);
       }),
-
-    worksIn: (folder) =>
-      available(async () => (await reader().count(WorkstreamRow, { workspace: folder })) > 0),
   };
 }
 

@@ -3,20 +3,22 @@
  *
  * Invariants: the row is locked first, judged after, and goes with everything that is its own in one transaction: its
  * tables by cascade, receipts of commands on it by name; what others are changing is skipped by sweeps, and waited for
- * by a person's delete.
+ * by a person's delete. Which folder goes out of use with a row is noted by a trigger of `workstream`, whoever deletes.
  */
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Removal, Removed, RemovalOutcome, Sweeper } from '../../ports/removal.ts';
+import type { Doomed, Removal, Removed, RemovalOutcome, Sweeper } from '../../ports/removal.ts';
 import { insertReceipts } from './commit-batch.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
 import { live } from './ownership.ts';
 
-/** Most that one transaction of a sweep deletes. */
+/** Most that one transaction of a sweep deletes, and most folders that are asked for at once. */
 const sweepSize = 100;
 
 /** Who has not looked for so long has lost its session (D-100). */
 const forgetDeletions = `delete from workstream_deletion where at < clock_timestamp() - interval '1 hour'`;
+/** Nor has a server that was not there for so long a folder that anybody waits to see vanish. */
+const forgetFolders = `delete from left_folder where at < clock_timestamp() - interval '30 days'`;
 
 /** Rolls the deletion back: its key is taken. */
 class DuplicateError extends Error {
@@ -24,25 +26,20 @@ class DuplicateError extends Error {
 }
 
 export function createRemoval(orm: Orm): Removal {
-  /** Whatever of these is nobody's: in batches, each a transaction of its own. */
-  const sweep = (by: Sweeper, condition: string, values: readonly unknown[]) =>
-    available(async () => {
-      const removed: Removed[] = [];
-      for (;;) {
-        const some = await orm.em.fork().transactional(async (em) => {
-          const rows = await em.execute<{ id: string }[]>(
-            `select w.id from workstream w where ${condition} and w.id <> all(string_to_array(?, ','))
-             order by w.created_at desc, w.id desc limit ${sweepSize} for update of w skip locked`,
-            [...values, by.except.join()],
-          );
-          const gone: Removed[] = [];
-          for (const { id } of rows) gone.push(await deleteLocked(em, id));
-          return gone;
-        });
-        removed.push(...some);
-        if (some.length < sweepSize) return removed;
-      }
-    });
+  /** Some of these, whatever of them is nobody's, in one transaction. */
+  const sweep = (by: Sweeper, condition: string, values: readonly unknown[], doomed?: Doomed) =>
+    available(() =>
+      orm.em.fork().transactional(async (em) => {
+        const rows = await em.execute<Removed[]>(
+          `select w.id, w.incarnation from workstream w where ${condition} and w.id <> all(string_to_array(?, ','))
+           order by w.created_at desc, w.id desc limit ${sweepSize} for update of w skip locked`,
+          [...values, by.except.join()],
+        );
+        doomed?.(rows);
+        for (const { id } of rows) await deleteLocked(em, id);
+        return rows;
+      }),
+    );
 
   return {
     remove: ({ receipt, ...which }) =>
@@ -52,7 +49,8 @@ export function createRemoval(orm: Orm): Removal {
             const refused = await lockExact(em, which);
             if (refused) return refused;
             if (!(await insertReceipts(em, [receipt], null))) throw new DuplicateError();
-            return { type: 'removed' as const, ...(await deleteLocked(em, which.workstreamId)) };
+            await deleteLocked(em, which.workstreamId);
+            return { type: 'removed' as const };
           });
         } catch (error) {
           if (error instanceof DuplicateError) return { type: 'duplicate' };
@@ -61,7 +59,8 @@ export function createRemoval(orm: Orm): Removal {
       }),
 
     async reap(by, olderThanMs) {
-      await available(() => orm.em.fork().execute(forgetDeletions));
+      for (const forget of [forgetDeletions, forgetFolders])
+        await available(() => orm.em.fork().execute(forget));
       return sweep(
         by,
         `w.lifecycle = 'CREATING' and w.created_at < clock_timestamp() - ? * interval '1 millisecond'
@@ -70,7 +69,7 @@ export function createRemoval(orm: Orm): Removal {
       );
     },
 
-    sweepUnused: (by, olderThanMs) =>
+    sweepUnused: (by, olderThanMs, doomed) =>
       sweep(
         by,
         `w.lifecycle = 'OPEN' and w.created_at < clock_timestamp() - ? * interval '1 millisecond'
@@ -78,15 +77,44 @@ export function createRemoval(orm: Orm): Removal {
          and not exists (select 1 from entry e where e.workstream_id = w.id and e.kind = 'USER')
          and not exists (select 1 from queued_message q where q.workstream_id = w.id)`,
         [olderThanMs],
+        doomed,
       ),
 
-    sweepClosed: (by, olderThanMs) =>
+    sweepClosed: (by, olderThanMs, doomed) =>
       sweep(
         by,
         `w.lifecycle = 'CLOSED' and w.updated_at < clock_timestamp() - ? * interval '1 millisecond' and ${unowned}`,
         [olderThanMs],
+        doomed,
+      ),
+
+    leftFolders: (root) =>
+      available(async () => {
+        const rows = await orm.em
+          .fork()
+          .execute<{ path: string }[]>(
+            `select path from left_folder where starts_with(path, ?) order by path limit ${sweepSize}`,
+            [`${root}/`],
+          );
+        return rows.map(({ path }) => path);
+      }),
+
+    letGo: (folder, take) =>
+      available(() =>
+        orm.em.fork().transactional(async (em) => {
+          await lockFolder(em, folder);
+          // First: whoever goes from now on waits to note it again, and of whoever went before, the next line knows.
+          await em.execute('delete from left_folder where path = ?', [folder]);
+          const users = await em.execute('select 1 from workstream where workspace = ? limit 1', [folder]);
+          return users.length > 0 ? 'inUse' : take();
+        }),
       ),
   };
+}
+
+/** Until the transaction ends, nobody else settles in this folder or lets go of it. */
+export async function lockFolder(em: SqlEntityManager, folder: string): Promise<void> {
+  await em.execute(`select pg_advisory_xact_lock(hashtextextended('weir folder ' || ?, 0))`, [folder]);
 }
 
 /** Not even by the one who sweeps: what it has loaded is not swept, and it may be loading this very one. */
@@ -118,11 +146,7 @@ async function lockExact(
   return null;
 }
 
-async function deleteLocked(em: SqlEntityManager, id: string): Promise<Removed> {
+async function deleteLocked(em: SqlEntityManager, id: string): Promise<void> {
   await em.execute('delete from receipt where workstream_id = ?', [id]);
-  const [row] = await em.execute<{ workspace: string }[]>(
-    'delete from workstream where id = ? returning workspace',
-    [id],
-  );
-  return { id, folder: row?.workspace ?? '' };
+  await em.execute('delete from workstream where id = ?', [id]);
 }

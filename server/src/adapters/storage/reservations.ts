@@ -7,6 +7,7 @@ import { emptyProjection } from 'schema/projection';
 import { flawOf, insertReceipts, writeEntries } from './commit-batch.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
+import { lockFolder } from './removal.ts';
 import type { Orm } from './orm.ts';
 import { headColumns } from './rows.ts';
 
@@ -21,7 +22,7 @@ class NotPublished extends Error {
 
 export function createReservations(orm: Orm): Reservations {
   return {
-    reserve: ({ id, incarnation, sessionId }) =>
+    reserve: ({ id, incarnation, sessionId, folder = '' }) =>
       available(async () => {
         // Its age is judged by the database's clock (D-21).
         const now = raw<Date>('clock_timestamp()');
@@ -38,7 +39,7 @@ export function createReservations(orm: Orm): Reservations {
           state: 'CREATING',
           title: '',
           model: '',
-          workspace: '',
+          workspace: folder,
           stopping: false,
           spent: 0,
           failedLoads: 0,
@@ -46,6 +47,15 @@ export function createReservations(orm: Orm): Reservations {
           updatedAt: now,
         });
       }),
+
+    settleIn: (id, incarnation, folder) =>
+      available(() =>
+        orm.em.fork().transactional(async (em) => {
+          await lockFolder(em, folder);
+          const reserved = { id, incarnation, lifecycle: 'CREATING' } as const;
+          await em.nativeUpdate(WorkstreamRow, reserved, { workspace: folder });
+        }),
+      ),
 
     publish: (batch, signal) =>
       available(async () => {

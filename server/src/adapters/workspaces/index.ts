@@ -19,6 +19,7 @@ export async function createWorkspaces(options: {
   // Why that fails is said to whoever asks for a folder in it.
   await makeOwn(ownRoot).catch(() => undefined);
   const roots = await Promise.all(options.roots.map((root) => realpath(root)));
+  const reached = (): Promise<string | null> => realpath(ownRoot).catch(() => null);
   return {
     roots,
     async choose(workstreamId, asked) {
@@ -61,13 +62,14 @@ export async function createWorkspaces(options: {
     async abandon(path) {
       // A person may have made one there by another name.
       if (!madeName.test(basename(path))) return null;
-      if (dirname(path) !== (await realpath(ownRoot).catch(() => null))) return null;
+      if (dirname(path) !== (await reached())) return null;
       return rmdir(path).then(
         () => null,
         (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? null : path),
       );
     },
-    own: (workstreamId) => realpath(join(ownRoot, workstreamId)).catch(() => null),
+    own: async (workstreamId) => join((await reached()) ?? ownRoot, workstreamId),
+    ownRoot: reached,
   };
 }
 

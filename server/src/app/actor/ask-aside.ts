@@ -9,7 +9,7 @@ import { ask, type Asking, type Question } from './ask.ts';
 
 /** What nobody waits for may take no longer, its waits included: a minute is what a provider may ask for. Milliseconds. */
 const termMs = 120_000;
-/** One call: it has a slot that a turn may want. */
+/** One call, from when it is asked: it has a slot that a turn may want. */
 const callMs = 30_000;
 
 /** The answer; null: none came, or it was aborted. Begins with `lane`. */
@@ -22,9 +22,19 @@ export async function askAside(
   const late = new AbortController();
   const end = (): void => late.abort();
   const brief: Pick<Model, 'call'> = {
-    call: (request, over, onEvent) => {
-      const cancelCall = clock.after(callMs, end);
-      return model.call(request, over, onEvent).finally(cancelCall);
+    call(request, over, onEvent) {
+      let cancelCall = clock.after(callMs, end);
+      return model
+        .call(request, over, (event) => {
+          // The wait for a slot is nobody's fault; its term begins when it is asked.
+          if (event.type === 'notice' && event.code === 'MODEL_WAITING') cancelCall();
+          if (event.type === 'notice' && event.code === 'MODEL_ASKED') {
+            cancelCall();
+            cancelCall = clock.after(callMs, end);
+          }
+          onEvent(event);
+        })
+        .finally(() => cancelCall());
     },
   };
   const cancelTerm = clock.after(termMs, end);

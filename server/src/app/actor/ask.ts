@@ -21,6 +21,8 @@ export interface Asking {
   ended(request: ModelRequest, outcome: ModelOutcome, said: Said): void;
   /** What a person who waits should know. */
   notice?(sentence: string): void;
+  /** Asked before another call; when it says no, that is as good as an abort. */
+  mayGoOn?(): boolean;
 }
 
 /**
@@ -50,6 +52,7 @@ export async function ask(
       const next = climb(ladder, outcome);
       if (next.type === 'giveUp') return next.fault;
       if (next.type === 'goOn' && pinned) return next.ladder.fault ?? outcome;
+      if (asking.mayGoOn?.() === false) break;
       if (next.type === 'wait') {
         notice(`${outcome.message} Trying again in ${Math.ceil(next.ms / 1_000)} s (${next.attempt}).`);
         await within(clock, next.ms, aborted);

@@ -9,7 +9,7 @@ import { usedOf } from '../../core/context/meter.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
 import type { Stamp, SummaryOutcome, World } from '../../core/inputs.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
-import type { ModelCall } from '../../core/models/spending.ts';
+import { spentBy, type ModelCall } from '../../core/models/spending.ts';
 import type { Entry } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -214,8 +214,9 @@ export function createPerformer(deps: PerformerDeps): Performer {
   }
 
   function makeSummary(deed: Extract<Deed, { type: 'summarise' }>): void {
-    const { stamp, compactionId, model: choice, entries, window } = deed;
+    const { stamp, compactionId, model: choice, entries, window, allowance } = deed;
     const bill = createBill();
+    let spent = 0;
     // Begun again after a crash it has the same id, and another claim.
     const work = `${compactionId}:${stamp.epoch}.${stamp.generation}`;
     const count = countOf(work, 'SUMMARY', deps.turnId());
@@ -227,7 +228,12 @@ export function createPerformer(deps: PerformerDeps): Performer {
         ended(
           await summarise(deps, { workstreamId, model: choice, entries, window }, signal, {
             notice: (message) => post(stamp, { type: 'summaryNotice', compactionId, message }, bill.take()),
-            ended: (...call) => bill.add(count(...call)),
+            ended: (...call) => {
+              const cost = count(...call);
+              if (cost) spent += spentBy(cost);
+              bill.add(cost);
+            },
+            mayGoOn: () => allowance === null || spent < allowance,
           }),
         ),
       (message) => ended({ type: 'failed', reason: 'ERROR', message: `The summary broke: ${message}.` }),

@@ -6,8 +6,8 @@
  */
 import type { Usage } from 'schema/projection';
 import { estimateTokens } from '../../core/context/tokens.ts';
-import type { ModelCall } from '../../core/models/spending.ts';
-import type { ModelDelta, ModelInfo, ModelMessage, ModelOutcome } from '../../ports/model.ts';
+import { plausible, type ModelCall } from '../../core/models/spending.ts';
+import type { ModelDelta, ModelInfo, ModelMessage, ModelOutcome, Unfinished } from '../../ports/model.ts';
 
 /** What came of one call before it ended. */
 export interface Said {
@@ -42,19 +42,24 @@ export interface AskedCall {
 
 const outcomes = { answered: 'ANSWERED', failed: 'FAILED', aborted: 'ABORTED' } as const;
 
-/** Null: nothing was read or written, as far as can be known. */
+/** Of calls that were not told while they came, UTF-16 units. */
+const unitsPerToken = 4;
+
+/** Null: nothing was read or written, as far as can be known: it was not sent, or refused. */
 export function costOf(
   asked: AskedCall,
   outcome: ModelOutcome,
   said: Pick<Said, 'text' | 'reasoning'>,
   models: readonly ModelInfo[],
 ): ModelCall | null {
-  const spoke = said.text !== '' || said.reasoning !== '';
-  const began = outcome.type === 'answered' || (outcome.type === 'failed' && outcome.accepted);
-  if (!began && !spoke) return null;
+  if (!wasTaken(outcome, said)) return null;
   const alias = outcome.type === 'aborted' ? asked.lane : outcome.alias;
-  const counted = outcome.type === 'answered' ? outcome.usage : null;
-  const { usage, estimated } = usageOf(counted, asked.input, outcome.type === 'answered' ? outcome : said);
+  const counted =
+    outcome.type === 'answered'
+      ? usageOf(outcome.usage, asked.input, outcome)
+      : usageSoFar(outcome.unfinished, asked.input, said);
+  const { estimated } = counted;
+  const usage = plausible(counted.usage);
   return {
     id: asked.id,
     purpose: asked.purpose,
@@ -68,6 +73,40 @@ export function costOf(
   };
 }
 
+function wasTaken(outcome: ModelOutcome, { text, reasoning }: Pick<Said, 'text' | 'reasoning'>): boolean {
+  if (outcome.type === 'answered' || text !== '' || reasoning !== '') return true;
+  const { unfinished } = outcome;
+  if (outcome.type === 'aborted') return unfinished !== undefined;
+  // A stream may begin with that, and what does not fit is not read.
+  if (outcome.kind === 'CONTEXT_OVERFLOW') return (unfinished?.usage ?? null) !== null;
+  return outcome.accepted || unfinished !== undefined;
+}
+
+interface Counted {
+  readonly usage: Usage;
+  readonly estimated: boolean;
+}
+
+/** What a provider had counted on the way may be behind what had come. */
+function usageSoFar(
+  unfinished: Unfinished | undefined,
+  input: number,
+  said: Pick<Said, 'text' | 'reasoning'>,
+): Counted {
+  const { usage = null, calls = 0 } = unfinished ?? {};
+  const { usage: estimate } = usageOf(null, input, said);
+  const output = estimate.outputTokens + Math.ceil(calls / unitsPerToken);
+  return {
+    usage: {
+      ...estimate,
+      ...usage,
+      inputTokens: usage && usage.inputTokens > 0 ? usage.inputTokens : input,
+      outputTokens: Math.max(usage?.outputTokens ?? 0, output),
+    },
+    estimated: true,
+  };
+}
+
 interface Written {
   readonly text: string;
   readonly reasoning: string;
@@ -75,11 +114,7 @@ interface Written {
 }
 
 /** The provider's counts, each that is missing estimated. */
-function usageOf(
-  counted: Usage | null,
-  input: number,
-  { text, reasoning, calls = [] }: Written,
-): { readonly usage: Usage; readonly estimated: boolean } {
+function usageOf(counted: Usage | null, input: number, { text, reasoning, calls = [] }: Written): Counted {
   const thought = estimateTokens(reasoning);
   const output = calls.reduce(
     (sum, call) => sum + estimateTokens(call.name + call.arguments),
@@ -100,8 +135,7 @@ function usageOf(
 /** United States dollars, of prices per million tokens. */
 function priceOf(usage: Usage, price: ModelInfo['price']): number | null {
   if (!price) return null;
-  const { inputTokens, outputTokens, cachedInputTokens = 0 } = usage;
-  const cached = Math.min(cachedInputTokens, inputTokens);
+  const { inputTokens, outputTokens, cachedInputTokens: cached = 0 } = usage;
   const read = (inputTokens - cached) * price.input + cached * (price.cachedInput ?? price.input);
   return (read + outputTokens * price.output) / 1_000_000;
 }

@@ -3,9 +3,9 @@
  * Does not own: which part of it (core), how it is laid out (`core/context/pack.ts`), or what follows.
  *
  * Invariants: one batch is one call; all of one summary is by one model, which is asked by the ladder of every call; what
- * is done is not done again; it is over at once when it is aborted.
+ * is done is not done again; it is over at once when it is aborted, and between two calls when no more may be spent.
  */
-import type { Entry, ModelChoice } from 'schema/projection';
+import { isBlank, type Entry, type ModelChoice } from 'schema/projection';
 import {
   blockOf,
   capped,
@@ -33,7 +33,7 @@ export interface SummaryTask {
   readonly window: number | null;
 }
 
-/** `notice` also tells how far it has come. */
+/** `notice` also tells how far it has come; `mayGoOn` is whether there is budget for another call (D-33). */
 export type Summarising = Required<Asking>;
 
 /** How often parts may be put together to parts again. */
@@ -87,6 +87,7 @@ export async function summarise(
     const left = [...batches];
     for (let batch = left.shift(); batch; batch = left.shift()) {
       const parts = summaries.length + 1 + left.length;
+      if (!summarising.mayGoOn()) return budgetSpent;
       if (parts > 1) summarising.notice(progress(kind, summaries.length + 1, parts));
       const cap = parts > 1 ? plan.partCap : plan.cap;
       const outcome = await tell(kind, batch, cap);
@@ -96,6 +97,7 @@ export async function summarise(
         left.unshift(...halves);
         continue;
       }
+      if (outcome.type === 'aborted' && !signal.aborted && !summarising.mayGoOn()) return budgetSpent;
       const bail = bailOf(outcome);
       if (bail) return bail;
       summaries.push(capped((outcome as ModelAnswer).text, cap));
@@ -118,6 +120,8 @@ export async function summarise(
 
 const failed = (reason: string, message: string): Bail => ({ type: 'failed', reason, message });
 
+const budgetSpent = failed('BUDGET', 'The token budget was spent before all of it was summarised.');
+
 /** Null: it is a summary; one that was cut off is one. */
 function bailOf(outcome: ModelOutcome): Bail | null {
   switch (outcome.type) {
@@ -134,7 +138,7 @@ function bailOf(outcome: ModelOutcome): Bail | null {
           'ERROR',
           `"${outcome.alias}" declined to summarise (${quote(outcome.text)}); choose another model, or start a new workstream.`,
         );
-      return outcome.text.trim() === ''
+      return isBlank(outcome.text)
         ? failed('EMPTY_SUMMARY', `"${outcome.alias}" wrote no summary; try again, or choose another model.`)
         : null;
   }

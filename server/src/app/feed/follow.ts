@@ -9,6 +9,7 @@
  */
 import type { FeedEvent } from 'schema/model';
 import { encodeCursor, type FeedItem, type Overlay } from 'schema/projection';
+import type { Reading } from 'schema/services';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Journal } from '../../ports/journal.ts';
@@ -16,7 +17,7 @@ import type { Registry } from '../actor/registry.ts';
 import { marksOf } from '../views/workstream.ts';
 import { backlog, startAt, type Sight, type Source } from './backlog.ts';
 import type { Hub } from './hub.ts';
-import type { Ask, Turnstile } from './turnstile.ts';
+import { whileHere } from './reading.ts';
 import { createSubscription, type HeadMoved } from './subscription.ts';
 
 /** Milliseconds between heartbeats (D-57). */
@@ -28,7 +29,7 @@ export interface FeedDeps {
   readonly journal: Journal;
   readonly hub: Hub;
   readonly clock: Clock;
-  readonly turnstile: Turnstile;
+  readonly reading: Reading;
 }
 
 type FeedItemOf<T extends FeedItem['type']> = Extract<FeedItem, { readonly type: T }>;
@@ -40,7 +41,7 @@ export async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<FeedEvent> {
   const { hub, registry, clock } = deps;
-  const ask = deps.turnstile(signal);
+  const reading = whileHere(deps.reading, signal);
   const subscription = createSubscription(() =>
     overlayItems(registry.peek(workstreamId)?.state().overlay ?? null),
   );
@@ -55,12 +56,12 @@ export async function* follow(
   signal.addEventListener('abort', stop, { once: true });
   try {
     if (signal.aborted) return;
-    const sight = await see(deps, ask, workstreamId);
+    const sight = await see(deps, reading, workstreamId);
     if (!sight) {
       yield ended('WORKSTREAM_NOT_FOUND');
       return;
     }
-    const source: Source = { journal: deps.journal, ask, workstreamId, sight };
+    const source: Source = { journal: deps.journal, reading, workstreamId, sight };
     const start = await startAt(source, after);
     const at = { epoch: sight.epoch, revision: start.revision, durableThrough: sight.durableThrough };
     const cursor = (): string => encodeCursor({ incarnation: sight.incarnation, ...at });
@@ -68,11 +69,8 @@ export async function* follow(
     for (const item of start.items) yield event(item);
     if (start.over) return;
 
-    for await (const entry of backlog(source, at.revision)) {
-      at.revision = entry.revision;
-      yield event({ type: 'EntryAdmitted', entry, durable: entry.revision <= sight.durableThrough });
-      if (signal.aborted) return;
-    }
+    yield* entriesOf(source);
+    if (signal.aborted) return;
     // What came while the backlog was read, then the mark, then the overlay.
     while (subscription.hasBuffered()) {
       const item = await subscription.next();
@@ -105,20 +103,28 @@ export async function* follow(
         return true;
       }
       if (head.epoch > at.epoch) {
-        const from = await ask(() => deps.journal.lastRevisionOf(workstreamId, at.revision, at.epoch));
+        const from = await reading.ask(() =>
+          deps.journal.lastRevisionOf(workstreamId, at.revision, at.epoch),
+        );
         if (yield* startEpoch({ type: 'EpochStarted', epoch: head.epoch, from })) return true;
       }
       const news: Source = {
         ...source,
         sight: { ...source.sight, ...head, durableThrough: head.revision, pending: [] },
       };
-      for await (const entry of backlog(news, at.revision)) {
+      yield* entriesOf(news);
+      return signal.aborted;
+    }
+
+    /** In a generator of its own, which ends: one that waits holds in memory whatever it had last in a loop. */
+    async function* entriesOf(from: Source): AsyncGenerator<FeedEvent> {
+      for await (const entry of backlog(from, at.revision)) {
         at.revision = entry.revision;
-        at.durableThrough = Math.max(at.durableThrough, entry.revision);
-        yield event({ type: 'EntryAdmitted', entry, durable: true });
-        if (signal.aborted) return true;
+        const durable = entry.revision <= from.sight.durableThrough;
+        if (durable) at.durableThrough = Math.max(at.durableThrough, entry.revision);
+        yield event({ type: 'EntryAdmitted', entry, durable });
+        if (signal.aborted) return;
       }
-      return false;
     }
 
     /** Passes an item on, once, keeping count of where the subscriber is. True when it was the last one. */
@@ -187,11 +193,14 @@ const ended = (reason: string): FeedEvent => ({
 });
 
 /** The actor's own word if it is loaded here, else the stored row. */
-async function see(deps: FeedDeps, ask: Ask, id: string): Promise<Sight | null> {
+async function see(deps: FeedDeps, reading: Reading, id: string): Promise<Sight | null> {
   const state = deps.registry.peek(id)?.state();
   if (state) return { ...marksOf(state), pending: state.pending };
-  const row = await ask(() => deps.catalog.get(id));
-  return row && { ...row, durableThrough: row.revision, pending: [] };
+  const row = await reading.ask(() => deps.catalog.get(id));
+  if (!row) return null;
+  // Not the whole row: it is kept for as long as somebody follows.
+  const { incarnation, epoch, revision } = row;
+  return { incarnation, epoch, revision, durableThrough: revision, pending: [] };
 }
 
 type Marks = Pick<Sight, 'epoch' | 'revision' | 'durableThrough'>;

@@ -7,13 +7,14 @@
  */
 import type { WorkstreamStateItem, WorkstreamSummaryModel } from 'schema/model';
 import { liveTurn, type Persistence } from 'schema/projection';
+import type { Reading } from 'schema/services';
 import type { Catalog, Overview, SummaryRow } from '../../ports/catalog.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Registry } from '../actor/registry.ts';
 import { worstOf } from '../views/persistence.ts';
 import { heartbeatMs } from './follow.ts';
 import type { Hub } from './hub.ts';
-import type { Turnstile } from './turnstile.ts';
+import { whileHere } from './reading.ts';
 
 /** Workstreams in the snapshot; the rest is paged by the list query. What is not stored yet comes on top. */
 export const snapshotLimits = {
@@ -29,7 +30,7 @@ export interface StatesDeps {
   readonly registry: Registry;
   readonly hub: Hub;
   readonly clock: Clock;
-  readonly turnstile: Turnstile;
+  readonly reading: Reading;
   /** Resolves once what other servers change from now on is told to the hub. */
   readonly awake: () => Promise<void>;
 }
@@ -72,12 +73,14 @@ export async function* states(deps: StatesDeps, signal: AbortSignal): AsyncGener
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const overview = await deps.turnstile(signal)(async () => {
-      await deps.awake();
-      return deps.catalog.overview(snapshotLimits);
-    });
+    await deps.awake();
+    const overview = await whileHere(deps.reading, signal).ask(
+      () => deps.catalog.overview(snapshotLimits),
+      () => true,
+    );
     beat();
     yield snapshotOf(deps.registry, overview);
+    deps.reading.letGo();
     while (!signal.aborted) {
       const persistence = persistenceChanged ? serverPersistence(deps.registry) : null;
       persistenceChanged = false;

@@ -2,6 +2,7 @@
 import type { TokenChunkModel } from 'schema/model';
 import { applyEntries } from 'schema/projection';
 import { follow, type FeedDeps } from './follow.ts';
+import { whileHere } from './reading.ts';
 import { summaryOf } from '../views/workstream.ts';
 
 export async function* tokens(
@@ -10,8 +11,8 @@ export async function* tokens(
   signal: AbortSignal,
 ): AsyncGenerator<TokenChunkModel> {
   const read = () =>
-    deps
-      .turnstile(signal)(() => deps.catalog.get(workstreamId))
+    whileHere(deps.reading, signal)
+      .ask(() => deps.catalog.get(workstreamId))
       .catch((error: unknown) => {
         if (!signal.aborted) throw error;
         return null;

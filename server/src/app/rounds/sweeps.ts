@@ -1,16 +1,17 @@
 /**
  * Owns: what goes by itself, at boot and every 5 minutes: reservations that came to nothing (D-21), workstreams that
- * nobody ever used, closed ones that are older than the operator keeps them, and, every minute, those in memory that
- * nobody needs (D-24).
+ * nobody ever used, closed ones that are older than the operator keeps them, folders that were left, whoever deleted
+ * what worked in them, and, every minute, those in memory that nobody needs (D-24).
  *
  * Invariants: what is loaded or being made here is left alone, and so is what a live process has; when that cannot be
- * known, everything is left alone (D-10).
+ * known, everything is left alone (D-10). Each that goes is announced once, also when the answer that says so is lost.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Removal, Removed, Sweeper } from '../../ports/removal.ts';
+import type { Doomed, Removed, Sweeper } from '../../ports/removal.ts';
 import type { Registry } from '../actor/registry.ts';
-import { giveUpFolder, type FoldersDeps } from '../folders.ts';
+import type { Deletions } from '../deletions.ts';
+import { giveUpLeftFolders, type FoldersDeps } from '../folders.ts';
 import type { Round } from './heartbeat.ts';
 
 /** Milliseconds between two looks. */
@@ -21,8 +22,8 @@ const staleMs = 2 * 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 
 interface SweepsDeps extends FoldersDeps {
-  readonly removal: Removal;
   readonly registry: Registry;
+  readonly deletions: Deletions;
   /** Ids of the reservations that this process is about to publish or to roll back. */
   readonly reserving: ReadonlySet<string>;
   readonly clock: Clock;
@@ -34,35 +35,64 @@ interface SweepsDeps extends FoldersDeps {
 
 /** One look at each of them. Never rejects: what cannot be known or done now is left for the next time. */
 export async function sweep(deps: SweepsDeps): Promise<void> {
-  const { removal, registry, log, retentionDays } = deps;
-  const by = (): Sweeper => ({
-    sessionId: deps.sessionId,
-    except: [...registry.present(), ...deps.reserving],
+  const { removal, retentionDays } = deps;
+  // Nobody has ever seen one of these, so nobody is told.
+  await all(deps, 'reservations that came to nothing', (by) => removal.reap(by, staleMs));
+  await allAnnounced(deps, 'workstreams that were never used', (by, doomed) =>
+    removal.sweepUnused(by, staleMs, doomed),
+  );
+  if (retentionDays !== null)
+    await allAnnounced(
+      deps,
+      `workstreams that were closed ${retentionDays} days ago or earlier`,
+      (by, doomed) => removal.sweepClosed(by, retentionDays * dayMs, doomed),
+    );
+  await attempt(deps, 'folders that were left', () => giveUpLeftFolders(deps));
+}
+
+/** Deletes all of these, some at a time. */
+const all = (
+  deps: SweepsDeps,
+  what: string,
+  some: (by: Sweeper) => Promise<readonly Removed[]>,
+): Promise<void> =>
+  attempt(deps, what, async () => {
+    for (;;) {
+      const except = [...deps.registry.present(), ...deps.reserving];
+      const gone = await some({ sessionId: deps.sessionId, except });
+      if (gone.length === 0) return;
+      deps.log.info({ workstreams: gone.length }, `${what} were deleted`);
+    }
   });
-  const attempt = async (
-    what: string,
-    work: () => Promise<readonly Removed[]>,
-  ): Promise<readonly Removed[]> => {
+
+/** And says so of each, as soon as it is known. */
+const allAnnounced = (
+  deps: SweepsDeps,
+  what: string,
+  some: (by: Sweeper, doomed: Doomed) => Promise<readonly Removed[]>,
+): Promise<void> =>
+  all(deps, what, async (by) => {
+    let open: readonly Removed[] = [];
     try {
-      const gone = await work();
-      if (gone.length > 0) log.info({ workstreams: gone.length }, `${what} were deleted`);
-      for (const one of gone) await giveUpFolder(deps, one);
+      const gone = await some(by, (batch) => (open = batch));
+      for (const { id } of gone) deps.deletions.happened(id);
       return gone;
     } catch (error) {
-      log.warn({ error: String(error) }, `${what} could not be looked for; trying again later`);
-      return [];
+      deps.deletions.leaveOpen(open.map((one) => ({ ...one, actor: null })));
+      throw error;
     }
-  };
-  // Nobody has ever seen one of these, so nobody is told.
-  await attempt('reservations that came to nothing', () => removal.reap(by(), staleMs));
-  for (const { id } of await attempt('workstreams that were never used', () =>
-    removal.sweepUnused(by(), staleMs),
-  ))
-    registry.deleted(id, null);
-  if (retentionDays === null) return;
-  const closed = `workstreams that were closed ${retentionDays} days ago or earlier`;
-  for (const { id } of await attempt(closed, () => removal.sweepClosed(by(), retentionDays * dayMs)))
-    registry.deleted(id, null);
+  });
+
+async function attempt(
+  { log }: Pick<SweepsDeps, 'log'>,
+  what: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    log.warn({ error: String(error) }, `${what} could not be looked for; trying again later`);
+  }
 }
 
 export function createSweeps(deps: SweepsDeps): Round {

@@ -4,7 +4,8 @@
  *
  * Invariants: whatever goes wrong before publish, a caller that is gone included, takes exactly this reservation back,
  * and nobody has seen it; whether it was published is read, never guessed (D-9), and what was is announced, before
- * anything else of it (D-26); a folder is taken back only from what is not there any more.
+ * anything else of it (D-26); the folder it is to work in is nobody's to take back from the moment it is chosen, and is
+ * taken back only from what is not there any more.
  */
 import type { Viewer } from 'schema/model';
 import type { InvalidInput, KeyReused, ShuttingDown, StorageUnavailable } from 'schema/outcome';
@@ -63,13 +64,23 @@ export interface Wanted {
   readonly caller: AbortSignal;
 }
 
+/** Of a workstream that is being made. */
+export interface Place {
+  readonly id: string;
+  /**
+   * It is to work in this folder, and not in one of its own. Nobody takes that back from now on; somebody may have done so
+   * before: look, once this resolves.
+   */
+  settleIn(folder: string): Promise<void>;
+}
+
 /**
- * A new workstream under a key of the principal, with what `prepare` gives it; or why not. `prepare` is asked with the
- * new id only when the key is new.
+ * A new workstream under a key of the principal, with what `prepare` gives it; or why not. `prepare` is asked only when the
+ * key is new.
  */
 export type BringIntoBeing = <Refusal extends { readonly type: 'Rejected' }>(
   wanted: Wanted,
-  prepare: (id: string) => Promise<Prepared | InvalidInput | Refusal>,
+  prepare: (place: Place) => Promise<Prepared | InvalidInput | Refusal>,
 ) => Promise<Born | Refusal>;
 
 interface Reserved {
@@ -117,7 +128,7 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
     if (how === 'PUBLISHED') deps.hub.arrived(id);
     else {
       deps.hub.dismiss(id);
-      await giveUpFolder(deps, { id, folder: '' });
+      await giveUpFolder(deps, { id, folder: await deps.workspaces.own(id) });
     }
     deps.reserving.delete(id);
   }
@@ -145,17 +156,21 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
 
   async function make<Refusal extends { readonly type: 'Rejected' }>(
     key: CommandKey,
-    prepare: (id: string) => Promise<Prepared | InvalidInput | Refusal>,
+    prepare: (place: Place) => Promise<Prepared | InvalidInput | Refusal>,
     caller: AbortSignal,
   ): Promise<Born | Refusal> {
     const reserved = { id: deps.ids.random128(), incarnation: deps.ids.random128(), key };
     const { id, incarnation } = reserved;
     let publishing = false;
     const attempt = async (): Promise<Born | Refusal> => {
-      await deps.reservations.reserve({ id, incarnation, sessionId: deps.sessionId });
+      const folder = await deps.workspaces.own(id);
+      await deps.reservations.reserve({ id, incarnation, sessionId: deps.sessionId, folder });
       // Preparing may be long. (Publishing looks for itself.)
       caller.throwIfAborted();
-      const prepared = await prepare(id);
+      const prepared = await prepare({
+        id,
+        settleIn: (chosen) => deps.reservations.settleIn(id, incarnation, chosen),
+      });
       if (prepared.type === 'Rejected') return prepared;
       publishing = true;
       return publish(reserved, firstBatch(deps, reserved, prepared.bodies), caller);

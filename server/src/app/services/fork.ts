@@ -27,8 +27,8 @@ import type { Model } from '../../ports/model.ts';
 import { invalid, refusalView } from '../views/refusals.ts';
 import { authorOf } from './command.ts';
 import { givenTitle, titleProblem } from './commands.ts';
-import type { Prepared } from './birth.ts';
-import type { CreateDeps } from './create.ts';
+import type { Place, Prepared } from './birth.ts';
+import { chooseFolder, type CreateDeps } from './create.ts';
 
 export interface ForkDeps extends CreateDeps {
   readonly catalog: Catalog;
@@ -45,8 +45,8 @@ export async function forkWorkstream(
   const title = givenTitle(input.title);
   const problem = title === null ? null : titleProblem(title);
   if (problem !== null) return invalid('title', problem);
-  return deps.bringIntoBeing({ by, name: 'fork', input, caller }, (id) =>
-    prepareFork(deps, by, input, title, id, caller),
+  return deps.bringIntoBeing({ by, name: 'fork', input, caller }, (place) =>
+    prepareFork(deps, by, input, title, place, caller),
   );
 }
 
@@ -55,7 +55,7 @@ async function prepareFork(
   by: Viewer,
   input: ForkWorkstream,
   title: string | null,
-  id: string,
+  place: Place,
   signal: AbortSignal,
 ): Promise<Prepared | InvalidInput | WorkstreamNotFound> {
   const source = await deps.catalog.get(input.workstreamId);
@@ -66,12 +66,13 @@ async function prepareFork(
   const { configuration } = source.projection;
   let { workspace } = configuration;
   if (input.workspace !== null) {
-    const chosen = await deps.workspaces.choose(id, input.workspace);
+    const chosen = await chooseFolder(deps.workspaces, place, input.workspace);
     if (chosen.type === 'refused') return invalid('workspace', chosen.problem);
     workspace = chosen.path;
-  }
+  } else await place.settleIn(workspace);
   const copied = await conversationAt(deps, source, revision, signal);
   // What was read is whole only if it was still there afterwards: entries are never changed, but deleted with the rest.
+  // And if it was, whoever deletes it later finds that its folder is in use.
   if ((await deps.catalog.get(source.id))?.incarnation !== source.incarnation) return notFound;
   const choice = modelOf(configuration, deps.model);
   const opening: Prepared['bodies'] = [

@@ -8,7 +8,7 @@ import type { Search } from '../../ports/search.ts';
 import type { Tools } from '../../ports/tools.ts';
 import type { Prompt } from '../actor/prompt.ts';
 import { follow, type FeedDeps } from '../feed/follow.ts';
-import { createTurnstile } from '../feed/turnstile.ts';
+import { freely } from '../feed/reading.ts';
 import { current, states } from '../feed/states.ts';
 import { tokens as tokenChunks } from '../feed/tokens.ts';
 import { loadedModel, storedModel } from '../views/workstream.ts';
@@ -38,7 +38,7 @@ import { createWatches, type WatchesDeps } from './watches.ts';
 
 export interface ServicesDeps
   extends
-    Omit<FeedDeps, 'turnstile' | 'hub'>,
+    Omit<FeedDeps, 'reading' | 'hub'>,
     Omit<ForkDeps, 'bringIntoBeing'>,
     BirthDeps,
     LifecycleDeps,
@@ -59,7 +59,6 @@ export function createServices(deps: ServicesDeps): Services {
   const births = { ...deps, bringIntoBeing: createBirths(deps) };
   const windowOf = (alias: string): number | null =>
     deps.model.list().find((model) => model.alias === alias)?.window ?? null;
-  const feeds = { ...deps, turnstile: createTurnstile() };
   return {
     workstreams: {
       async get(id) {
@@ -74,7 +73,7 @@ export function createServices(deps: ServicesDeps): Services {
         const page = await catalog.list(range, lifecycle);
         return { ...page, items: page.items.map((row) => current(registry, row)) };
       },
-      states: (signal) => states(feeds, signal),
+      states: (signal, reading = freely) => states({ ...deps, reading }, signal),
       create: (by, input, caller) => createWorkstream(births, by, input, caller),
       configure: (by, input) => configureWorkstream(deps, by, input),
       compact: (by, input) => compactWorkstream(deps, by, input),
@@ -88,8 +87,8 @@ export function createServices(deps: ServicesDeps): Services {
     history: { page: (id, range) => historyPage(deps, id, range) },
     search: { find: (asked) => findEntries(deps, asked) },
     feed: {
-      follow: (id, after, signal) => follow(feeds, id, after, signal),
-      tokens: (id, signal) => tokenChunks(feeds, id, signal),
+      follow: (id, after, signal, reading = freely) => follow({ ...deps, reading }, id, after, signal),
+      tokens: (id, signal, reading = freely) => tokenChunks({ ...deps, reading }, id, signal),
     },
     messages: {
       send: (by, input) => sendMessage(deps, by, input),

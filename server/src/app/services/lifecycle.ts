@@ -19,14 +19,12 @@ import { liveTurn } from 'schema/projection';
 import type { Command, CommandKey } from '../../core/inputs.ts';
 import { refuse } from '../../core/refusals.ts';
 import type { State } from '../../core/workstream/state.ts';
-import type { WorkstreamRow } from '../../ports/catalog.ts';
+import type { Catalog, WorkstreamRow } from '../../ports/catalog.ts';
 import type { Ids } from '../../ports/ids.ts';
-import type { Log } from '../../ports/log.ts';
-import type { Removal } from '../../ports/removal.ts';
 import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Actor } from '../actor/actor.ts';
+import type { Deletions } from '../deletions.ts';
 import { giveUpFolder, type FoldersDeps } from '../folders.ts';
-import { lookAgain } from '../look-again.ts';
 import { within } from '../within.ts';
 import {
   authorOf,
@@ -48,9 +46,9 @@ const settleMs = 2_000;
 const stopMs = 10_500;
 
 export interface LifecycleDeps extends CommandDeps, FoldersDeps {
-  readonly removal: Removal;
+  readonly catalog: Catalog;
+  readonly deletions: Deletions;
   readonly ids: Ids;
-  readonly log: Log;
   readonly sessionId: string;
   readonly isStopping: () => boolean;
 }
@@ -61,19 +59,11 @@ export interface Lifecycle {
   delete(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome>;
 }
 
-interface Unresolved {
-  readonly incarnation: string;
-  readonly folder: string;
-  readonly actor: Actor | null;
-}
-
 type Refused = Extract<CommandOutcome, { type: 'refused' }>;
 
 export function createLifecycle(deps: LifecycleDeps): Lifecycle {
-  const { registry, removal, journal, clock } = deps;
+  const { registry, deletions, removal, journal, clock } = deps;
   const oneAtATime = createOneAtATime();
-  /** Deletions of which nobody knows yet whether they happened. */
-  const unresolved = new Map<string, Unresolved>();
 
   async function close(by: Viewer, input: CloseWorkstream): Promise<CommandOutcome> {
     const outcome = await withActor(registry, input.workstreamId, async (actor): Promise<CommandOutcome> => {
@@ -145,7 +135,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     const key = keyOf(deps.secrets, by.id, 'delete', input);
     try {
       // What an earlier one left open is settled first: it may have been this very deletion.
-      if (unresolved.has(id)) await resolve(id);
+      await deletions.resolve(id);
       const done = await deletedBefore(id, key);
       if (done) return done;
       return await registry.alone(id, async () => {
@@ -159,7 +149,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       });
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
-      return outcomeView(away(unresolved.has(id) ? 'UNKNOWN' : undefined));
+      return outcomeView(away(deletions.isOpen(id) ? 'UNKNOWN' : undefined));
     }
   }
 
@@ -168,8 +158,17 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     const receipt = await journal.findReceipt(key.scope, key.key);
     if (!receipt) return null;
     if (receipt.inputHash !== key.inputHash) return outcomeView(refused(refuse({ code: 'KEY_REUSED' })));
-    return accepted(id, await deps.workspaces.own(id));
+    const { folder } = receipt.outcome;
+    return deleted(id, typeof folder === 'string' ? folder : await deps.workspaces.own(id));
   }
+
+  /** The answer, when it worked in `folder`: what is left of that now. */
+  const deleted = async (workstreamId: string, folder: string): Promise<DeleteWorkstreamOutcome> => ({
+    type: 'Accepted',
+    durability: 'DURABLE',
+    workstreamId,
+    workspaceKept: await giveUpFolder(deps, { id: workstreamId, folder }),
+  });
 
   async function removeAlone(
     by: Viewer,
@@ -177,7 +176,8 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     actor: Actor | null,
     key: CommandKey,
   ): Promise<DeleteWorkstreamOutcome> {
-    const { id, incarnation } = row;
+    const { id } = row;
+    const incarnation = actor?.state().incarnation ?? row.incarnation;
     const folder = row.projection.configuration.workspace;
     const stops = hasTurn(actor);
     if (actor) {
@@ -188,23 +188,23 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     try {
       outcome = await removal.remove({
         workstreamId: id,
-        incarnation: actor?.state().incarnation ?? incarnation,
+        incarnation,
         epoch: actor?.state().epoch ?? null,
         sessionId: deps.sessionId,
-        receipt: { ...key, outcome: { workstreamId: id } },
+        receipt: { ...key, outcome: { workstreamId: id, folder } },
       });
     } catch (error) {
-      leaveOpen(id, { incarnation, folder, actor });
+      deletions.leaveOpen([{ id, incarnation, actor }]);
       if (!(error instanceof StorageUnavailableError)) throw error;
-      await resolve(id);
+      await deletions.resolve(id);
       return (await deletedBefore(id, key)) ?? outcomeView(away(stops ? 'STOPPED' : undefined));
     }
     switch (outcome.type) {
       case 'removed':
-        registry.deleted(id, actor);
-        return accepted(id, await giveUpFolder(deps, outcome));
+        deletions.happened(id, actor);
+        return deleted(id, folder);
       case 'notFound':
-        registry.deleted(id, actor);
+        deletions.happened(id, actor);
         return outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
       case 'duplicate':
         actor?.shut(false);
@@ -232,32 +232,6 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     return ending(actor) ?? away(stops ? 'STOPPED' : undefined);
   }
 
-  /** Reads whether a workstream is still the one that was to be deleted. Rejects when the database is away. */
-  async function resolve(id: string): Promise<void> {
-    const open = unresolved.get(id);
-    if (!open) return;
-    const head = await journal.head(id);
-    // Of two that looked, one says it.
-    if (unresolved.get(id) !== open) return;
-    unresolved.delete(id);
-    if (head?.incarnation === open.incarnation) open.actor?.shut(false);
-    else {
-      registry.deleted(id, open.actor);
-      await giveUpFolder(deps, { id, folder: open.folder });
-    }
-  }
-
-  function leaveOpen(id: string, open: Unresolved): void {
-    unresolved.set(id, open);
-    lookAgain(
-      clock,
-      () => resolve(id),
-      () => !unresolved.has(id) || deps.isStopping(),
-      (error) =>
-        deps.log.warn({ workstream: id, error: String(error) }, 'whether it was deleted could not be read'),
-    );
-  }
-
   return {
     close: (by, input) =>
       oneAtATime(input.workstreamId, async () => outcomeView<CloseWorkstreamOutcome>(await close(by, input))),
@@ -282,10 +256,3 @@ function ending(actor: Actor): Refused | null {
   const ended = actor.ended();
   return ended && refused(landingRefusal(ended));
 }
-
-const accepted = (workstreamId: string, workspaceKept: string | null): DeleteWorkstreamOutcome => ({
-  type: 'Accepted',
-  durability: 'DURABLE',
-  workstreamId,
-  workspaceKept,
-});

@@ -47,11 +47,11 @@ export type WindowOf = (alias: string) => number | null;
 
 /** How full the context is: where no answer has told the window, it is that of the model that was chosen. */
 function contextView(
-  { told, counted, overhead, window }: ContextMark,
+  { told, counted, scale, overhead, window }: ContextMark,
   projection: Projection,
   windowOf: WindowOf,
 ): ContextMark {
-  return { told, counted, overhead, window: window ?? windowOf(projection.configuration.model) };
+  return { told, counted, scale, overhead, window: window ?? windowOf(projection.configuration.model) };
 }
 
 /** A workstream that runs here: durable and pending, overlay included, at one revision. */

@@ -11,7 +11,6 @@ import {
   usedOf,
   type Context,
   type ContextMark,
-  type Counted,
   type Entry,
   type EntryOf,
   type Usage,
@@ -30,7 +29,7 @@ export const isOverSoft = (context: ContextMark, more = 0): boolean => isOver(co
 export const isOverHard = (context: ContextMark, more = 0): boolean => isOver(context, hard, more);
 
 const isOver = (context: ContextMark, part: number, more: number): boolean =>
-  context.window !== null && usedOf(context) + more * (context.counted?.scale ?? 1) > context.window * part;
+  context.window !== null && usedOf(context) + more * context.scale > context.window * part;
 
 /** Not known to be too long for the model. */
 export const mayFit = (context: ContextMark): boolean =>
@@ -57,19 +56,20 @@ export function markOfAnswer(
   tokens: number,
 ): ContextMark {
   const { window, overhead } = room ?? context;
-  const before: ContextMark = { told: context.told, counted: context.counted, window, overhead };
-  return {
-    ...before,
-    told: context.told + tokens,
-    counted: countedOf(before, usage, tokens) ?? before.counted,
-  };
+  const { told, counted, scale } = context;
+  const before: ContextMark = { told, counted, scale, window, overhead };
+  return { ...before, told: told + tokens, ...countedOf(before, usage, tokens) };
 }
 
 /**
  * Null: there is no count, or none that can be believed. Judged by the guess from the last count and by the plain
  * estimate, so that no count that was wrongly believed shuts out the right ones after it.
  */
-function countedOf(before: ContextMark, usage: Usage | null, tokens: number): Counted | null {
+function countedOf(
+  before: ContextMark,
+  usage: Usage | null,
+  tokens: number,
+): Pick<ContextMark, 'counted' | 'scale'> | null {
   if (!usage || usage.inputTokens <= 0) return null;
   const { inputTokens, outputTokens } = usage;
   const guess = usedOf(before);
@@ -79,12 +79,12 @@ function countedOf(before: ContextMark, usage: Usage | null, tokens: number): Co
   const grown = Math.max(0, before.told - (before.counted?.told ?? 0));
   const most = Math.max(1.5 * guess + mostScale * grown, 1.5 * estimated) + 1_024;
   if (before.counted && inputTokens > most) return null;
-  if (inputTokens < Math.min(guess, estimated) / 4 - 1_024) return null;
+  // No model counts that little of a text: what it read from a cache is missing, or all of it (G8).
+  if (inputTokens < estimated * leastBelieved - 128) return null;
   // Thoughts are written and not told again, and not every endpoint counts them apart.
   const written = Math.min(Math.max(0, outputTokens - (usage.reasoningTokens ?? 0)), mostScale * tokens + 64);
   return {
-    tokens: inputTokens + written,
-    told: before.told + tokens,
+    counted: { tokens: inputTokens + written, told: before.told + tokens },
     scale: Math.min(mostScale, Math.max(leastScale, inputTokens / estimated)),
   };
 }
@@ -92,10 +92,12 @@ function countedOf(before: ContextMark, usage: Usage | null, tokens: number): Co
 /** Tokens that a provider counts for each one of our estimate, at most and at least. */
 const mostScale = 4;
 const leastScale = 0.5;
+/** Below that it is not believed. */
+const leastBelieved = 0.4;
 
 /** The mark of a conversation that was cut: that of the last answer in it, and what comes after. `alias`: the chosen model. */
 export function markOfCut(context: Context, left: readonly Entry[], alias: string): ContextMark {
-  const { window, overhead } = context;
+  const { window, overhead, scale } = context;
   const at = left.findLastIndex((entry) => entry.kind === 'ASSISTANT' && entry.context !== undefined);
   const answer = left[at] as EntryOf<'ASSISTANT'> | undefined;
   const checkpoint = left.find((entry) => entry.kind === 'CHECKPOINT');
@@ -104,15 +106,17 @@ export function markOfCut(context: Context, left: readonly Entry[], alias: strin
     answer && answer.revision > (checkpoint?.revision ?? 0) && answer.alias === alias
       ? answer.context!.counted
       : null;
-  if (!counted) return { told: weightOfAll(left), counted, window, overhead };
+  if (!counted) return { told: weightOfAll(left), counted, scale, window, overhead };
   // By the same measure as what was counted.
-  return { told: answer!.context!.told + weightOfAll(left.slice(at + 1)), counted, window, overhead };
+  const told = answer!.context!.told + weightOfAll(left.slice(at + 1));
+  return { told, counted, scale: answer!.context!.scale, window, overhead };
 }
 
-/** The mark of a conversation that begins with a summary: nobody has counted it yet. */
-export const markOfSummary = ({ window, overhead }: Context, told: number): ContextMark => ({
+/** The mark of a conversation that begins with a summary: nobody has counted it yet, but how the model counts is known. */
+export const markOfSummary = ({ scale, window, overhead }: Context, told: number): ContextMark => ({
   told,
   counted: null,
+  scale,
   window,
   overhead,
 });

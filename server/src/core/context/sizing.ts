@@ -18,6 +18,10 @@ const smallPool = 1_400;
 const least = 60;
 /** What it costs to say that something is left out. */
 const mark = 50;
+/** Tokens around each on the wire, those of the advice to wind down, and of the window, by what estimates are wrong. */
+const around = 8;
+const follows = 120;
+const noise = 0.03;
 
 interface Sized {
   readonly result: ToolResult;
@@ -27,16 +31,26 @@ interface Sized {
 /** The results as the model is told them, in the same order. */
 export function sizeResults(results: readonly ToolResult[], context: Context): readonly ToolResult[] {
   if (context.window === null) return results;
-  const scale = context.counted?.scale ?? 1;
+  const { scale } = context;
   const each = context.window / 2 / scale;
   const sized = results.map((result) => ({ result, tokens: estimateTokens(result.content) }));
-  const shares = share(sized, Math.floor(roomIn(context) / scale));
+  // What stands around each of them and may follow them is not theirs, nor all that an estimate is wrong by.
+  const beside = around * results.length + follows + (context.window * noise) / scale;
+  const shares = share(sized, Math.max(0, Math.floor(roomIn(context) / scale - beside)));
   return sized.map(({ result, tokens }, i) => {
     const allowed = Math.min(shares[i]!, each);
     if (tokens <= allowed) return result;
-    const content = shorten(result.content, Math.max(0, allowed - mark) / tokens);
+    const content = fitted(result.content, Math.max(0, allowed - mark) / tokens, allowed);
     return content.length < result.content.length ? { ...result, content } : result;
   });
+}
+
+/** What is cut in the middle may be denser at its ends than the whole: it is cut until it fits. */
+function fitted(content: string, part: number, allowed: number): string {
+  const short = shorten(content, part);
+  const tokens = estimateTokens(short);
+  if (tokens <= allowed || part < 0.001) return short;
+  return fitted(content, part * Math.min(0.98, allowed / tokens), allowed);
 }
 
 /** How many tokens each has: everybody as much as he needs, up to a level that all together can have. */

@@ -3,6 +3,7 @@
  * none is taken for what a person wants (G2).
  */
 import type { EntryOf } from 'schema/projection';
+import { setApart } from '../kit/set-apart.ts';
 
 /** Said once in a turn, when the context is nearly full (D-40). */
 export const adviceToWindDown = (percent: number): string =>
@@ -16,13 +17,19 @@ export const adviceToWindDown = (percent: number): string =>
 export const resumeAfterSummary =
   '[From the server: older history was summarised, as you were told. Go on with what is left to do.]';
 
+/** Said after a summary to a model that was advised to wind down and has not answered that (D-40). */
+export const roomAgain =
+  '[From the server: older history was summarised, and there is room again. Go on with the work.]';
+
 /** A summary as the model is told it: an account of the past, never a task (G2). */
 export const summaryAsTold = ({ summary, request }: EntryOf<'CHECKPOINT'>): string =>
   [
     '[What happened before this point, in short. It was written by a model for you to know, and asks for nothing.]',
-    summary,
-    '[End of the account.]',
+    setApart(summary),
     ...(request
-      ? ['', '[What the person asked for last, in their words, and what you are working on:]', request.text]
+      ? [
+          '[What the person asked for last, in their words, and what you are working on:]',
+          setApart(request.text),
+        ]
       : []),
   ].join('\n');

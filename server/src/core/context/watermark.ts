@@ -1,7 +1,7 @@
 /**
  * Owns: up to where a conversation is summarised (D-40).
  *
- * Invariants: no call is parted from its result; an answer with open calls and the last input that nobody has answered
+ * Invariants: results that the model has not read stay, unless they do not fit even alone; no call is parted from its result; an answer with open calls and the last input that nobody has answered
  * are never summarised; what is being worked on crosses word for word; a summary is never made of a summary alone (G3).
  */
 import {
@@ -20,6 +20,8 @@ export interface Cut {
   readonly summarised: readonly Entry[];
   readonly kept: readonly Entry[];
   readonly request: CarriedRequest | null;
+  /** Results are summarised that no model has read: there is no room for them even alone. */
+  readonly unread: boolean;
 }
 
 /** Of the window, what stays as it is beside what must; by hand as little as possible does. */
@@ -35,6 +37,10 @@ const requestPart = 0.25;
 const usualWindow = 8_192;
 /** It is not worth a summary by itself to make less room than this, of the window. */
 const worthPart = 0.1;
+/** Of the window, what is filled by what stays, the summary, and what stands beside them. */
+const filledPart = 0.9;
+/** Of it, what a summary takes at most (`pack.ts`). */
+const summaryPart = 0.25;
 
 /** Null: there is nothing to summarise, or (unless it must be) not enough to be worth it. */
 export function cutOf(
@@ -43,16 +49,24 @@ export function cutOf(
     trigger,
     window,
     resume,
+    scale = 1,
+    overhead = 0,
   }: {
     readonly trigger: CompactionTrigger;
     readonly window: number | null;
+    /** As in a mark of the context. */
+    readonly scale?: number;
+    readonly overhead?: number;
     /** The last answer ends nothing: it goes on after the summary. */
     readonly resume: boolean;
   },
 ): Cut | null {
   const size = window ?? usualWindow;
   const entries = told.filter((entry) => entry.kind !== 'CHECKPOINT');
-  const must = mustKeepFrom(entries);
+  const unread = unreadFrom(entries);
+  const fits = (stays: readonly Entry[]): boolean =>
+    (weightOfAll(stays) + overhead) * scale + size * summaryPart <= size * filledPart;
+  const must = unread !== null && fits(entries.slice(unread)) ? unread : mustKeepFrom(entries);
   let from = must;
   let kept = 0;
   for (let i = must - 1; i >= 0; i -= 1) {
@@ -73,6 +87,7 @@ export function cutOf(
     watermark: last.revision,
     summarised: told.slice(0, told.indexOf(last) + 1),
     kept: entries.slice(from),
+    unread: unread !== null && from > unread,
     request: requestIn(told, gone, { longest: Math.floor(size * requestPart * 3), resume }),
   };
 }
@@ -89,7 +104,16 @@ function mustKeepFrom(entries: readonly Entry[]): number {
   return from;
 }
 
-const isAdvice = (entry: Entry): boolean => entry.kind === 'SYSTEM' && entry.source === compactionAdvice;
+/** Index of the answer whose results no model has read yet; null: there is none, or nothing before it. */
+function unreadFrom(entries: readonly Entry[]): number | null {
+  const last = entries.findLastIndex(({ kind }) => kind === 'ASSISTANT' || kind === 'CANCELLATION');
+  const answer = entries[last];
+  return answer?.kind === 'ASSISTANT' && answer.calls.length > 0 && last > 0 ? last : null;
+}
+
+/** What is no input, and would be heard again after a summary. */
+export const isAdvice = (entry: Entry): boolean =>
+  entry.kind === 'SYSTEM' && entry.source === compactionAdvice;
 
 const isInput = (entry: Entry): boolean =>
   entry.kind === 'USER' || (entry.kind === 'SYSTEM' && !isAdvice(entry));

@@ -3,7 +3,7 @@
  * Does not own: any provider's wire (adapters), or which entries become messages (`lower.ts`).
  */
 import type { Call, Finish, Native, Usage } from 'schema/projection';
-import type { ModelFault } from '../models/fault.ts';
+import type { ModelFault, Unfinished } from '../models/fault.ts';
 
 export interface ToolDefinition {
   readonly name: string;
@@ -41,4 +41,10 @@ export interface ModelAnswer {
   readonly native?: Native;
 }
 
-export type ModelOutcome = ModelAnswer | ModelFault | { readonly type: 'aborted' };
+export interface ModelAborted {
+  readonly type: 'aborted';
+  /** Absent: nothing was sent. */
+  readonly unfinished?: Unfinished;
+}
+
+export type ModelOutcome = ModelAnswer | ModelFault | ModelAborted;

@@ -4,6 +4,7 @@
  * Invariant: what changes least stands first, and the hour last, so that a provider's cache of the beginning holds.
  */
 import { cut } from '../kit/cut.ts';
+import { setApart } from '../kit/set-apart.ts';
 
 export interface PromptParts {
   /** Absolute path of the folder the tools work in. */
@@ -49,7 +50,7 @@ const identity = [
 ].join('\n');
 
 const section = (heading: string, text: string | null): string =>
-  text === null || text.trim() === '' ? '' : `${heading}:\n<<<\n${text.trim()}\n>>>`;
+  text === null || text.trim() === '' ? '' : `${heading}:\n${setApart(text.trim())}`;
 
 const shortened = (text: string): string =>
   text.length <= maxGuidance

@@ -1,7 +1,8 @@
 /**
- * Owns: how a model call can fail, and what follows from each kind (D-37, D-39).
+ * Owns: how a model call can fail, and what follows from each kind (D-37, D-39); what is known of one that was begun.
  * Does not own: the sentence a person reads and how a kind is told from bytes (adapters), or how often (`ladder.ts`).
  */
+import type { Usage } from 'schema/projection';
 
 /**
  * RETRY: the same request may do better, at the same model and then at another one. FALLBACK: this model will not
@@ -50,6 +51,14 @@ export const remedies = {
 
 export type FaultKind = keyof typeof remedies;
 
+/** What had come of a call that was sent and not refused, and became no answer: it costs what it costs (D-5). */
+export interface Unfinished {
+  /** As far as the provider had counted; null: it had not. */
+  readonly usage: Usage | null;
+  /** UTF-16 units of the calls in it, names and arguments: these are not told while they come. */
+  readonly calls: number;
+}
+
 export interface ModelFault {
   readonly type: 'failed';
   readonly kind: FaultKind;
@@ -67,4 +76,6 @@ export interface ModelFault {
   readonly message: string;
   /** Milliseconds the provider asked to wait, if it did. */
   readonly retryAfterMs: number | null;
+  /** Absent: nothing was sent, or it was refused. */
+  readonly unfinished?: Unfinished;
 }

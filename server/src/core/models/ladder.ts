@@ -40,6 +40,7 @@ export type Climb =
 export function climb(ladder: Ladder, fault: ModelFault): Climb {
   const reported: Ladder = { ...ladder, fault: ladder.fault ?? fault };
   const remedy = remedies[fault.kind];
+  // Who asks for no wait, or for one that is over by a clock that goes otherwise, has not said when.
   const asked = fault.retryAfterMs ?? 0;
   const patient = remedy === 'RETRY' && asked <= maxRetryAfterMs;
   if (fault.accepted) {
@@ -48,7 +49,7 @@ export function climb(ladder: Ladder, fault: ModelFault): Climb {
     return {
       type: 'wait',
       ladder: { ...reported, lane: fault.alias, number: 1, reissues },
-      ms: fault.retryAfterMs ?? backoffMs[reissues - 1]!,
+      ms: asked || backoffMs[reissues - 1]!,
       attempt: `answer ${reissues + 1} of ${maxReissues + 1}`,
     };
   }
@@ -56,7 +57,7 @@ export function climb(ladder: Ladder, fault: ModelFault): Climb {
     return {
       type: 'wait',
       ladder: { ...reported, lane: fault.alias, number: ladder.number + 1 },
-      ms: fault.retryAfterMs ?? backoffMs[ladder.number - 1]!,
+      ms: asked || backoffMs[ladder.number - 1]!,
       attempt: `attempt ${ladder.number + 1} of ${maxAttempts}`,
     };
   const movesOn = (remedy === 'RETRY' || remedy === 'FALLBACK') && fault.othersLeft;

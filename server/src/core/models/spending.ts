@@ -20,5 +20,15 @@ export interface ModelCall {
   readonly cost: number | null;
 }
 
+/** With no more of each from the cache, or thought, than was read, or written: some endpoints count the one and not the other. */
+export function plausible(usage: Usage): Usage {
+  const { inputTokens, outputTokens, cachedInputTokens: cached, reasoningTokens: thought } = usage;
+  return {
+    ...usage,
+    ...(cached !== undefined && { cachedInputTokens: Math.min(cached, inputTokens) }),
+    ...(thought !== undefined && { reasoningTokens: Math.min(thought, outputTokens) }),
+  };
+}
+
 /** Tokens that count against a budget: read and written, those from a cache included, which a provider has in both. */
 export const spentBy = ({ usage }: ModelCall): number => usage.inputTokens + usage.outputTokens;

@@ -14,9 +14,8 @@ import { tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
 import { cut } from '../kit/cut.ts';
 import { remedies, type ModelFault } from '../models/fault.ts';
-import { bottom } from '../models/ladder.ts';
 import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
-import { contextOf, isLatched, type State } from '../workstream/state.ts';
+import { contextOf, isLatched, type Attempt, type State } from '../workstream/state.ts';
 import { isSpent } from './budget.ts';
 import { prepareCalls } from './calls.ts';
 import { beginCompaction, isDueAtEnd } from './compaction.ts';
@@ -75,7 +74,7 @@ export function modelEnded(
     }
     case 'failed': {
       const isOverflow = remedies[outcome.kind] === 'COMPACT';
-      const made = isOverflow && isChosen ? makeRoom(draft, outcome) : null;
+      const made = isOverflow && isChosen ? makeRoom(draft, attempt, outcome) : null;
       if (made) return made;
       const first = draft.state.overflow;
       const next = askAgain(draft, attempt, isOverflow && first && !first.local ? first : outcome);
@@ -95,14 +94,19 @@ export function modelEnded(
   }
 }
 
-/** It does not fit: once between two answers room is made (D-39). Null: that was tried, or nothing can be done. */
-function makeRoom(draft: StepDraft, overflow: ModelFault): StepDraft | null {
+/**
+ * It does not fit: once between two answers room is made for that (D-39), also where a summary was made before for what we
+ * took it to be: the endpoint knows how long it is. Null: that was tried, or nothing can be done.
+ */
+function makeRoom(draft: StepDraft, { ladder }: Attempt, overflow: ModelFault): StepDraft | null {
   const idle = patch(draft, { attempt: null, overflow });
-  if (draft.state.projection.context.tried) return null;
+  if (draft.state.projection.context.tried === 'OVERFLOW') return null;
   if (isSpent(draft.state)) return askModel(idle);
   const compacting = beginCompaction(idle, 'OVERFLOW');
   if (compacting) return compacting;
-  return overflow.local && mayFit(contextOf(draft.state)) ? askModel(idle, bottom, false) : null;
+  // At the model that it was to go to, where its ladder stands.
+  const there = { ...ladder, lane: overflow.alias };
+  return overflow.local && mayFit(contextOf(draft.state)) ? askModel(idle, there, false) : null;
 }
 
 function answered(draft: StepDraft, messageId: string, answer: ModelAnswer, isChosen: boolean): StepDraft {

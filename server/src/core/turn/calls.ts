@@ -172,8 +172,8 @@ function doneHere(draft: StepDraft, call: Call, action: WatchAction): StepDraft 
 function closeBatch(draft: StepDraft): StepDraft {
   const { batch } = draft.state.projection;
   if (!batch || batch.calls.some((open) => open.result === null)) return draft;
-  const { window, counted } = contextOf(draft.state);
-  const most = (window ?? 0) / 2 / (counted?.scale ?? 1);
+  const { window, scale } = contextOf(draft.state);
+  const most = (window ?? 0) / 2 / scale;
   const tokens = batch.calls.reduce(
     (sum, { result }) => sum + Math.min(most, estimateTokens(result!.content)),
     0,

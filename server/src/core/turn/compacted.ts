@@ -6,7 +6,8 @@
  */
 import { liveTurn, type CompactionTrigger, type EntryBody } from 'schema/projection';
 import { markOfSummary, mayFit, usedOf } from '../context/meter.ts';
-import { resumeAfterSummary } from '../context/texts.ts';
+import { resumeAfterSummary, roomAgain } from '../context/texts.ts';
+import { isAdvice } from '../context/watermark.ts';
 import { tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { SummaryOutcome } from '../inputs.ts';
 import { admit, patch, show, type StepDraft } from '../step-draft.ts';
@@ -107,7 +108,8 @@ function summarised(
       message: 'The summary was no shorter than what it was to stand for.',
     });
   const checked = admit(over, { ...body, after: usedOf(mark), context: mark });
-  return goOn(checked, compaction.trigger, compaction.resume, null);
+  const noted = patch(checked, { unread: draft.state.unread + (cut.unread ? 1 : 0) });
+  return goOn(noted, compaction.trigger, compaction.resume, null);
 }
 
 function failed(draft: StepDraft, failure: Failure): StepDraft {
@@ -138,9 +140,15 @@ function goOn(
     case 'END_OF_TURN':
       return resume ? askModel(admit(d, resumeEntry(d))) : drainOrSettle(d);
     case 'OVERFLOW':
-      return failure ? overflowed(d, failure) : askModel(d);
+      return failure ? overflowed(d, failure) : askModel(takeAdviceBack(d));
   }
 }
+
+/** Where the model would still read that it should wind down. */
+const takeAdviceBack = (draft: StepDraft): StepDraft =>
+  draft.state.conversation.some(isAdvice)
+    ? admit(draft, { kind: 'SYSTEM', text: roomAgain, source: 'COMPACTION_DONE' })
+    : draft;
 
 const resumeEntry = (draft: StepDraft): EntryBody => ({
   kind: 'USER',

@@ -11,11 +11,13 @@ import { cutOf, type Cut } from '../context/watermark.ts';
 import { choiceOf } from '../conversation/choice.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import { contextOf, type State } from '../workstream/state.ts';
-import { isSpent } from './budget.ts';
+import { allowanceOf, isSpent } from './budget.ts';
 import { transition } from './transitions.ts';
 
 /** Compactions in a row that may come to nothing before a turn goes on without. */
 const maxFailures = 2;
+/** Summaries of a turn that may stand for results which the model has not read. */
+const maxUnread = 2;
 
 /** True when results of so many tokens are to wait for a summary, or for the budget to make one (D-33, D-34). */
 export function isOwed(state: State, tokens: number): boolean {
@@ -28,7 +30,7 @@ export function isOwed(state: State, tokens: number): boolean {
 export const isDueAtEnd = (state: State): boolean =>
   isOverSoft(contextOf(state)) && mayTry(state) && !isSpent(state);
 
-const mayTry = (state: State): boolean => !state.projection.context.tried && !isHopeless(state);
+const mayTry = (state: State): boolean => state.projection.context.tried === null && !isHopeless(state);
 
 /** True when it came to nothing too often in this turn. */
 export const isHopeless = ({ projection }: State): boolean => projection.context.failures >= maxFailures;
@@ -77,10 +79,15 @@ export function goOnCompacting(draft: StepDraft): StepDraft | null {
     model: choiceOf(configuration),
     entries: cut.summarised,
     window: contextOf(state).window,
+    allowance: allowanceOf(state),
   });
 }
 
-const cutFor = (state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 'resume'>): Cut | null =>
-  cutOf(state.conversation, { trigger, resume, window: contextOf(state).window });
+/** Null also when results that nobody has read were summarised away too often in this turn: it would go on for ever. */
+function cutFor(state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 'resume'>): Cut | null {
+  const { window, scale, overhead } = contextOf(state);
+  const cut = cutOf(state.conversation, { trigger, resume, window, scale, overhead });
+  return cut?.unread && state.unread >= maxUnread ? null : cut;
+}
 
 const isRead = (state: State): boolean => state.conversationFrom === 0;

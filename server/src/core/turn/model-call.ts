@@ -21,7 +21,7 @@ export function askModel(
   draft: StepDraft,
   ladder: Ladder = bottom,
   // Room was made, or could not be: the endpoint has the last word.
-  guarded = !draft.state.projection.context.tried,
+  guarded = draft.state.projection.context.tried === null,
 ): StepDraft {
   if (isSpent(draft.state)) return askForBudget(patch(draft, { attempt: null }));
   const [d, messageId] = mint(draft);

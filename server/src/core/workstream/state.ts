@@ -99,6 +99,8 @@ export interface State {
   readonly summary: Summary | null;
   /** Why the conversation was summarised, when it did not fit; reported when that does not help (D-39). */
   readonly overflow: ModelFault | null;
+  /** Summaries of this turn that stand for results which the model has not read. */
+  readonly unread: number;
   /** What was found of the model that was asked last; null: none was asked since it was chosen. */
   readonly room: Room | null;
   /** Tokens spent for this workstream, by every caller, in every epoch. */
@@ -139,6 +141,7 @@ export function loadedState(loaded: {
     attempt: null,
     summary: null,
     overflow: null,
+    unread: 0,
     room: null,
     spent: loaded.spent ?? 0,
     progress: {},

@@ -52,20 +52,32 @@ export function titleSuggested(draft: StepDraft, suggested: string | null, quest
   if (configuration.titleSource !== 'DEFAULT' || lifecycle !== 'OPEN') return draft;
   const name = titleOf(suggested ?? '');
   // What ends in a colon is no name but the head of a thought that some models write into their answer (A47).
-  const title = (name.endsWith(':') ? '' : name) || titleOf(question);
+  const title = (/[:\uFF1A]$/.test(name) ? '' : name) || titleOf(question);
   if (title === '') return draft;
   const named: Configuration = { ...configuration, title, titleSource: 'GENERATED' };
   return admit(draft, { kind: 'CONFIGURATION', configuration: named });
 }
 
-/** The first line that says something, without quotes around it and not too long. */
+/** The first line that says something, without quotes around it and not too long; in linear time, whatever a model says. */
 function titleOf(text: string): string {
-  const line = text
+  const line = cut(text, maxTitleSource)
     .split(/[\r\n]+/)
-    .map((l) => l.replace(/^[\s"'“”«»#*_`-]+|[\s"'“”«»*_`.]+$/gu, ''))
+    .map(bare)
     .find((l) => l !== '');
   if (line === undefined || line.length <= maxGeneratedTitle) return line ?? '';
   const short = cut(line, maxGeneratedTitle);
   const space = short.lastIndexOf(' ');
   return `${(space > maxGeneratedTitle / 2 ? short.slice(0, space) : short).trimEnd()}…`;
+}
+
+const before = /[\s"'“”«»#*_`-]/;
+const after = /[\s"'“”«»*_`.]/;
+
+/** Without what stands around a name. */
+function bare(line: string): string {
+  let from = 0;
+  let to = line.length;
+  while (from < to && before.test(line[from]!)) from += 1;
+  while (from < to && after.test(line[to - 1]!)) to -= 1;
+  return line.slice(from, to);
 }

@@ -215,12 +215,112 @@ test('no delta ends in half of a surrogate pair', async () => {
   expect(heard.deltas.map((d) => d.text)).toEqual(['a', '🌍']);
 });
 
+/** It was sent, and so much of it can be told. */
+const nothingYet = { usage: null, calls: 0 };
+const halfACall = chunk(
+  { tool_calls: [{ index: 0, id: 'c1', function: { name: 'shell', arguments: '{"path":"a' } }] },
+  null,
+  { usage: { prompt_tokens: 70, completion_tokens: 1 } },
+);
+const halfACallSoFar = {
+  usage: { inputTokens: 70, outputTokens: 1 },
+  calls: 'shell'.length + '{"path":"a'.length,
+};
+
+test('an aborted call tells what had come of the calls in it, which nobody saw, and what was counted (D-5)', async () => {
+  await using link = await connect();
+  link.provider.script([bytes(sse([halfACall, chunk({ content: 'x' })]))]);
+  const controller = new AbortController();
+  const heard = await link.ask(question, controller.signal, () => controller.abort());
+  expect(heard.outcome).toEqual({ type: 'aborted', unfinished: halfACallSoFar });
+});
+
+test('one that is stopped as the whole answer is there tells what was counted of it (D-5)', async () => {
+  await using link = await connect();
+  const counted = { usage: { prompt_tokens: 7, completion_tokens: 2 } };
+  link.provider.script([bytes(sse([chunk({ content: 'whole' }, 'stop', counted)]))]);
+  const controller = new AbortController();
+  const heard = await link.ask(question, controller.signal, () => controller.abort());
+  expect(heard.outcome).toEqual({
+    type: 'aborted',
+    unfinished: { usage: { inputTokens: 7, outputTokens: 2 }, calls: 0 },
+  });
+});
+
+test.each([
+  ['breaks off', sse([halfACall], ''), 'MALFORMED', halfACallSoFar],
+  ['has an error in it', sse([halfACall, { error: { message: 'oh' } }]), 'PROVIDER_ERROR', halfACallSoFar],
+  ['says nothing', sse([chunk({}, 'stop')]), 'EMPTY', nothingYet],
+])('an answer that %s tells what had come of it (D-5)', async (_, raw, kind, unfinished) => {
+  await using link = await connect();
+  expect((await link.answer(bytes(raw))).outcome).toMatchObject({ type: 'failed', kind, unfinished });
+});
+
+test('a body that is an empty answer tells what was counted, and any other that is none tells nothing (D-5)', async () => {
+  await using link = await connect();
+  const body = { ...chunk({}, 'stop'), usage: { prompt_tokens: 7, completion_tokens: 0 } };
+  expect((await link.answer(bytes(JSON.stringify(body)))).outcome).toMatchObject({
+    kind: 'EMPTY',
+    unfinished: { usage: { inputTokens: 7, outputTokens: 0 }, calls: 0 },
+  });
+  for (const raw of ['<html></html>', '{"error":{"message":"no"}}', '{"detail":"no"}'])
+    expect((await link.answer(bytes(raw))).outcome).not.toHaveProperty('unfinished');
+});
+
+test.each([400, 401, 402, 404, 429, 500, 503])(
+  'a call that is refused with %i tells nothing',
+  async (status) => {
+    await using link = await connect();
+    expect((await link.answer({ status })).outcome).not.toHaveProperty('unfinished');
+  },
+);
+
+test('a call that cannot reach anybody tells nothing', async () => {
+  const link = await connect();
+  await link[Symbol.asyncDispose]();
+  const { outcome } = await link.ask();
+  expect(outcome).toMatchObject({ kind: 'CONNECTION' });
+  expect(outcome).not.toHaveProperty('unfinished');
+});
+
+test('a call that was sent and never answered tells that it was sent (D-5)', async () => {
+  const clock = createTestClock();
+  await using link = await connect({ clock });
+  const gate = Promise.withResolvers<void>();
+  link.provider.respond(async () => {
+    await gate.promise;
+    return { stream: ['late'] };
+  });
+  const asked = link.ask();
+  await link.provider.waitForRequest(1);
+  await clock.advance(300_000);
+  expect((await asked).outcome).toMatchObject({ kind: 'TIMEOUT', unfinished: nothingYet });
+  gate.resolve();
+});
+
+test('no more is counted from the cache than was read, and no more thought than was written', async () => {
+  await using link = await connect();
+  const counted = {
+    prompt_tokens: 7,
+    completion_tokens: 2,
+    prompt_tokens_details: { cached_tokens: 9 },
+    completion_tokens_details: { reasoning_tokens: 5 },
+  };
+  const { outcome } = await link.answer(bytes(sse([chunk({ content: 'x' }, 'stop', { usage: counted })])));
+  expect(answered(outcome).usage).toEqual({
+    inputTokens: 7,
+    outputTokens: 2,
+    cachedInputTokens: 7,
+    reasoningTokens: 2,
+  });
+});
+
 test('an aborted call ends at once and closes the connection at the provider', async () => {
   await using link = await connect();
   link.provider.script([{ stream: ['word', { gate: 'never' }, 'more'] }]);
   const controller = new AbortController();
   const heard = await link.ask(question, controller.signal, () => controller.abort());
-  expect(heard.outcome).toEqual({ type: 'aborted' });
+  expect(heard.outcome).toEqual({ type: 'aborted', unfinished: nothingYet });
   expect(heard.text).toBe('word');
   await link.provider.waitForAbort(1);
 });
@@ -236,7 +336,7 @@ test('a call aborted before the response begins ends at once too', async () => {
   const asked = link.ask(question, controller.signal);
   await link.provider.waitForRequest(1);
   controller.abort();
-  expect((await asked).outcome).toEqual({ type: 'aborted' });
+  expect((await asked).outcome).toEqual({ type: 'aborted', unfinished: nothingYet });
   await link.provider.waitForAbort(1);
   gate.resolve();
 });

@@ -3,7 +3,8 @@
  * shape gets a file there.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { expect, test } from 'vitest';
@@ -138,5 +139,21 @@ test('pnpm replay reads a single recording, too, and says of anything else what 
     const other = await replay(path);
     expect(other.status).toBe(2);
     expect(other.lines.join()).toMatch(said);
+  }
+});
+
+test('pnpm replay knows a stream of the responses API however its JSON is spaced', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-replay-'));
+  try {
+    const path = join(folder, 'spaced.sse');
+    const events = [
+      { type: 'response.output_text.delta', delta: 'hello' },
+      { type: 'response.completed', response: {} },
+    ];
+    const spaced = events.map((event) => JSON.stringify(event).replaceAll('":', '" : '));
+    writeFileSync(path, spaced.map((data) => `data: ${data}\n\n`).join(''));
+    expect((await replay(path)).lines[0]).toMatch(/^spaced\.sse: text 5, .* finish STOP/);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });

@@ -62,6 +62,10 @@ describe('over HTTP', () => {
     ['a list', [{ error: { message: 'said so' } }]],
     ['a text inside', { error: 'said so' }],
     ['a detail', { detail: 'said so' }],
+    ['details of a form', { detail: [{ type: 'missing', loc: ['body', 'x'], msg: 'said so' }] }],
+    ['details in a message', { object: 'error', message: { detail: [{ msg: 'said so' }] }, type: 'x' }],
+    ['a list of errors', { success: false, errors: [{ code: 7003, message: 'said so' }] }],
+    ['lists in lists', { error: { message: [[['said so', 'and more']]] } }],
     ['plain text', 'said so'],
   ])('what the endpoint said is told when it came as %s', async (_, body) => {
     expect((await failing({ status: 400, body })).message).toContain('(HTTP 400, said so)');
@@ -121,6 +125,9 @@ describe('over HTTP', () => {
       'MALFORMED',
       true,
     ],
+    ['a body of nothing', '', 'EMPTY', false],
+    ['a body of white space', ' \r\n\n', 'EMPTY', false],
+    ['a stream of comments alone', ': ping\n\n', 'MALFORMED', true],
     ['an answer of nothing', sse([chunk({ content: '' }), chunk({}, 'stop')]), 'EMPTY', true],
     ['an answer of white space', sse([chunk({ content: '\n' }), chunk({}, 'stop')]), 'EMPTY', true],
     [

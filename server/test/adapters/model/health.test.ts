@@ -1,6 +1,5 @@
 /** Owns: what is known of endpoints, and which rest (D-37). */
 import { describe, expect, it } from 'vitest';
-import { effortFor } from '../../../src/adapters/model/effort.ts';
 import { createHealth } from '../../../src/adapters/model/health.ts';
 
 /** A model at endpoint `at`. */
@@ -47,6 +46,10 @@ describe('An endpoint', () => {
     expect(health.stateOf({ ...e })).toBe('FAILING');
   });
 
+  it('does not rest where the clock was set back', () => {
+    expect(failing(5).rests(e, 999)).toBe(false);
+  });
+
   it('rests for a minute, gets another chance, and rests again when that fails', () => {
     const health = failing(5);
     expect(health.rests(e, 1_000)).toBe(true);
@@ -76,8 +79,11 @@ describe('An endpoint', () => {
 
   it('that no alias leads to any more is forgotten', () => {
     const health = failing(5);
+    health.keep(new Set(['e']));
+    expect(health.stateOf({ ...e })).toBe('DEGRADED');
     health.keep(new Set(['another']));
-    expect(health.stateOf(e)).toBe('UNKNOWN');
+    // Whoever leads to it again is set up anew.
+    expect(health.stateOf({ ...e })).toBe('UNKNOWN');
   });
 });
 
@@ -102,6 +108,30 @@ describe('A model', () => {
     },
   );
 
+  it.each(['OVERLOADED', 'CONNECTION', 'RATE_LIMIT'] as const)(
+    'that fails with %s is failing, then degraded, though a neighbour answers (broke: it was well, and asked first for ever)',
+    (kind) => {
+      const health = createHealth();
+      const neighbour = { ...e };
+      for (let n = 1; n <= 5; n += 1) {
+        health.failed(e, kind, `It failed, ${n}.`, 1_000);
+        health.succeeded(neighbour);
+        expect(health.stateOf(e)).toBe(n < 5 ? 'FAILING' : 'DEGRADED');
+        expect(health.problemOf(e)).toContain(`It failed, ${n}.`);
+      }
+      expect([health.stateOf(neighbour), health.problemOf(neighbour)]).toEqual(['HEALTHY', null]);
+      expect([health.rests(e, 1_000), health.rests(neighbour, 1_000)]).toEqual([true, false]);
+      health.succeeded(e);
+      expect([health.stateOf(e), health.rests(e, 1_000)]).toEqual(['HEALTHY', false]);
+    },
+  );
+
+  it('that is asked too often says nothing of its neighbours, whose key or limit may be another', () => {
+    const health = failing(5, 'RATE_LIMIT');
+    expect([health.stateOf(e), health.rests(e, 1_000)]).toEqual(['DEGRADED', true]);
+    expect([health.stateOf({ ...e }), health.rests({ ...e }, 1_000)]).toEqual(['UNKNOWN', false]);
+  });
+
   it('says of its failures the last', () => {
     const health = createHealth();
     health.failed(e, 'AUTHENTICATION', 'Refused.', 0);
@@ -111,19 +141,5 @@ describe('A model', () => {
     expect(health.problemOf(e)).toBe('The last call failed. Used up.');
     health.failed(e, 'BAD_REQUEST', 'Not this one.', 0);
     expect(health.problemOf(e)).toBe('The last call failed. Used up.');
-  });
-});
-
-describe('An effort', () => {
-  it.each([
-    ['MINIMAL', ['LOW', 'HIGH'], 'LOW'],
-    ['MEDIUM', ['LOW', 'HIGH'], 'HIGH'],
-    ['XHIGH', ['LOW', 'HIGH'], 'HIGH'],
-    ['NONE', ['HIGH', 'MINIMAL'], 'MINIMAL'],
-    ['NONE', ['NONE', 'LOW'], 'NONE'],
-    ['HIGH', [], null],
-    [null, ['LOW'], null],
-  ] as const)('%s is, for a model that knows %j, %s', (wanted, known, told) => {
-    expect(effortFor(wanted, known)).toBe(told);
   });
 });

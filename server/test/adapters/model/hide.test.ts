@@ -40,6 +40,10 @@ it.each<[string, string]>([
   ['in lines of base64', base64(key).replace(/.{10}/g, '$&\r\n')],
   ['in base64, twice', base64(base64(key))],
   ['in base64, twice, for HTML', html(base64(base64(key)))],
+  ['for HTML by numbers, as old pages do', each(key, (c) => `&#${c}`)],
+  ['for Perl', each(key, (c) => `\\x{${hex(c, 2)}}`)],
+  ['for a shell, in octal digits', each(key, (c) => `\\${c.toString(8).padStart(3, '0')}`)],
+  ['in letters of full width', each(key, (c) => String.fromCodePoint(c + 0xfee0))],
   ['in groups of four', key.replace(/.{4}/g, '$&-')],
 ])('a key is hidden %s', (_, written) => {
   const shown = show(`<< ${written} >>`);

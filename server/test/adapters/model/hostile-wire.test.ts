@@ -187,17 +187,46 @@ describe('an answer of the responses API is the same however often and in whatev
     expect(outcome).toMatchObject({ text: 'abc' });
   });
 
-  test('arguments that nothing names are a call that the tools refuse, unless a call that is named has them too', () => {
+  const end = { type: 'response.completed', response: {} };
+  const added = (item: object) => ({ type: 'response.output_item.added', output_index: 0, item });
+
+  test.each<[string, object]>([
+    ['in a piece', { type: 'response.function_call_arguments.delta', item_id: 'x', delta: '{"a":1}' }],
+    ['as a whole', { type: 'response.function_call_arguments.done', item_id: 'x', arguments: '{"a":1}' }],
+    ['as nothing', { type: 'response.function_call_arguments.done', item_id: 'x', arguments: '' }],
+  ])(
+    'arguments that come %s, of a call that does not, are an answer with a part missing (D-37)',
+    (_, lone) => {
+      const text = { type: 'response.output_text.delta', item_id: 'm', delta: 'so' };
+      for (const events of [
+        [lone, end],
+        [text, lone, end],
+      ])
+        expect(responses(events)).toMatchObject({
+          type: 'failed',
+          kind: 'MALFORMED',
+          accepted: true,
+          message: expect.stringContaining('arguments came of a call that did not') as string,
+        });
+      // What is missing of an answer that was cut is no fault: none of its calls are run (D-38).
+      expect(responses([text, lone, { type: 'response.incomplete', response: {} }])).toMatchObject({
+        text: 'so',
+        finish: 'LENGTH',
+      });
+    },
+  );
+
+  test('a call that is announced and has no name is one that the tools refuse (D-35)', () => {
+    const nameless = { type: 'function_call', id: 'x', call_id: 'c', arguments: '' };
+    const done = { type: 'response.function_call_arguments.done', item_id: 'x', arguments: '{"a":1}' };
+    const outcome = responses([added(nameless), done, end]);
+    expect(outcome).toMatchObject({ calls: [{ providerId: 'c', name: '', arguments: '{"a":1}' }] });
+  });
+
+  test('arguments that a call with a name has too are no second one', () => {
     const delta = { type: 'response.function_call_arguments.delta', item_id: 'x', delta: '{"a":1}' };
     const item = { ...call(1, '{"a":1}'), id: 'y' };
-    const end = { type: 'response.completed', response: {} };
-    expect(responses([delta, end])).toMatchObject({ calls: [{ name: '', arguments: '{"a":1}' }] });
-    const twice = responses([
-      delta,
-      { type: 'response.output_item.added', item },
-      { ...delta, item_id: 'y' },
-      end,
-    ]);
+    const twice = responses([delta, added(item), { ...delta, item_id: 'y' }, end]);
     expect(twice).toMatchObject({ calls: [{ name: 'shell', arguments: '{"a":1}' }] });
     expect(twice).toHaveProperty('calls.length', 1);
   });
@@ -375,6 +404,17 @@ describe('what an answer keeps can be read again', () => {
     expect(read('CHAT', raw(nested(60)))).toHaveProperty('native.parts.length', 1);
   });
 
+  test('what comes beside a call again and again is kept up to what is kept of an answer', () => {
+    const beside = (n: number) => ({ n, signature: 'x'.repeat(200_000) });
+    const events = Array.from({ length: 20 }, (_, n) =>
+      chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'shell' }, extra_content: beside(n) }] }),
+    );
+    expect(read('CHAT', sse([...events, chunk({}, 'tool_calls')]))).toMatchObject({
+      calls: [{ name: 'shell' }],
+      native: { parts: [{ call: 0, extra_content: { n: 9 } }] },
+    });
+  });
+
   test('encrypted thoughts in an item that is too deep are left out', () => {
     const item = {
       type: 'reasoning',
@@ -425,6 +465,12 @@ describe('a credential is hidden in whatever way it is written', () => {
     const { message } = createFault('AUTHENTICATION', { ...scope, model: `m-${secret}` });
     expect(message).toContain('[hidden]');
     expect(message).not.toContain(secret);
+  });
+
+  test('and names that only resemble a key stay, since people go by them', () => {
+    const names = { alias: 'LM Studio', model: 'hf-internal-testing/tiny', host: 'lmstudio.test:1234' };
+    const { message } = createFault('AUTHENTICATION', { ...scope, ...names, secrets: ['lm-studio'] });
+    expect(message).toContain('Model "LM Studio" (hf-internal-testing/tiny at lmstudio.test:1234) refused');
   });
 
   test('and a key of somebody else into which characters of no width were put', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { findLocalEndpoint } from '../../../src/adapters/model/discover.ts';
 import { createModels, type ModelConfig } from '../../../src/adapters/model/index.ts';
 import type { Log } from '../../../src/ports/log.ts';
@@ -49,6 +49,22 @@ test('a model that is called demo is not taken for the demo', () => {
     .model.list()
     .map((m) => m.alias);
   expect(aliases).toEqual(['demo@models.test', 'demo']);
+});
+
+test('the window of a model whose server is started later is known once it has answered (broke: it never was)', async () => {
+  const gone = await startScriptedProvider();
+  await gone.close();
+  const { model, call } = build({ baseUrl: gone.url, model: 'm1' });
+  expect(await call('m1')).toMatchObject({ kind: 'CONNECTION' });
+  const provider = await startScriptedProvider({
+    port: gone.port,
+    models: [{ id: 'm1', max_model_len: 4_096 }],
+  });
+  provider.script([{ stream: ['Here.'] }]);
+  expect(model.list()[0]).toMatchObject({ alias: 'm1', window: null });
+  expect(await call('m1')).toMatchObject({ type: 'answered' });
+  await vi.waitFor(() => expect(model.list()[0]).toMatchObject({ window: 4_096 }));
+  await provider.close();
 });
 
 test('an unknown alias is a fault that names those there are', async () => {

@@ -190,6 +190,19 @@ describe('The model file', () => {
     ]);
   });
 
+  it.each(['sk–1', 'sk-\u200b1', '“sk-1”', 'sk-\u00071'])(
+    'takes %j for no key, wherever it is, and does not repeat it (broke: nobody seemed to be there)',
+    (key) => {
+      const models = { a: { ...plain, key: { env: 'KEY' } }, b: { ...plain, key: { file: '/key' } } };
+      const found = problemsOf(read({ models }, { '/key': key }, { KEY: key }));
+      expect(found).toEqual([
+        expect.stringMatching(/^models\.a\.key names the variable KEY, .* copy the key anew\.$/),
+        expect.stringMatching(/^models\.b\.key names the file "\/key", .* copy the key anew\.$/),
+      ]);
+      expect(found.join()).not.toContain('sk');
+    },
+  );
+
   it.each([
     ['', 'It is not JSON'],
     ['{"models":', 'It is not JSON'],

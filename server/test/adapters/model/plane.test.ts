@@ -150,18 +150,26 @@ describe('A model', () => {
     expect(await one.outcome).toMatchObject({ text: 'one' });
   });
 
-  it('that is taken away while a call waits for it is not asked, and leaves its place to its fallbacks', async () => {
+  it('that is taken away while a call waits for it is not asked, and leaves its place to its fallbacks at once (broke: it was waited for)', async () => {
     const a = await set('a', { concurrency: 1, fallbacks: ['b'] });
     await set('b');
     a.script([{ stream: [{ gate: 'one' }, 'one'] }]);
     const one = ask('a');
     const waits = ask('a');
     await a.waitForGate('one');
+    const before = all;
     change(all.filter((binding) => binding.alias === 'b'));
+    expect(await waits.outcome).toMatchObject({ kind: 'NOT_FOUND', alias: 'a', othersLeft: true });
+    expect(notices(waits).map(({ code }) => code)).toEqual(['MODEL_WAITING']);
+    // When it comes back, the call that has begun still counts.
+    change(before);
+    const next = ask('a');
+    expect(infoOf('a')).toMatchObject({ inUse: 1, waiting: 1 });
+    a.script([{ stream: ['two'] }]);
     a.release('one');
     expect(await one.outcome).toMatchObject({ text: 'one' });
-    expect(await waits.outcome).toMatchObject({ kind: 'NOT_FOUND', alias: 'a', othersLeft: true });
-    expect(a.requests).toHaveLength(1);
+    expect(await next.outcome).toMatchObject({ text: 'two' });
+    expect(a.requests).toHaveLength(2);
   });
 
   it('that is not set up any more leaves its place to the fallbacks it had, and says what to do', async () => {
@@ -270,6 +278,19 @@ describe('An endpoint that fails five times in a row', () => {
     expect(await ask('a').outcome).toMatchObject({ text: 'a' });
   });
 
+  it('is asked last in favour of a fallback that answers at the same place (D-37)', async () => {
+    const a = await set('a', { fallbacks: ['twin'] });
+    change([...all, { ...all[0]!, alias: 'twin', model: 'model-twin', fallbacks: [] }]);
+    a.respond(({ model }) => (model === 'model-twin' ? { stream: ['twin'] } : down));
+    for (let n = 0; n < 5; n += 1) {
+      expect(await ask('a').outcome).toMatchObject({ alias: 'a', kind: 'OVERLOADED' });
+      expect(await ask('a', { givenUp: ['a'] }).outcome).toMatchObject({ text: 'twin' });
+      expect(infoOf('a').problem).toContain('HTTP 503');
+    }
+    expect(await ask('a').outcome).toMatchObject({ alias: 'twin', text: 'twin' });
+    expect(infoOf('twin')).toMatchObject({ health: 'HEALTHY', problem: null });
+  });
+
   it('is one for all aliases that lead to it', async () => {
     const a = await set('a');
     change([...all, { ...all[0]!, alias: 'twin' }]);
@@ -282,7 +303,7 @@ describe('An endpoint that fails five times in a row', () => {
     await failTimes('a', a, 5);
     const before = all;
     change([]);
-    change(before);
+    change(before.map((binding) => ({ ...binding })));
     expect(infoOf('a')).toMatchObject({ health: 'UNKNOWN', problem: null });
   });
 

@@ -13,7 +13,7 @@ interface Posted {
 }
 
 /** An endpoint that answers, or redirects. */
-async function listen(redirect: { readonly status: number; readonly location: string } | null = null) {
+async function listen(redirect: { readonly status: number; readonly location: string | null } | null = null) {
   const posted: Posted[] = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -23,7 +23,7 @@ async function listen(redirect: { readonly status: number; readonly location: st
       posted.push({ path, headers: request.headers, body: Buffer.concat(parts).toString('utf8') });
       if (redirect) {
         const { status, location } = redirect;
-        return void response.writeHead(status, { location }).end('Over there.');
+        return void response.writeHead(status, location === null ? {} : { location }).end('Over there.');
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ok);
     });
@@ -92,3 +92,15 @@ test.each([302, 307, 308])(
     expect(elsewhere.posted).toEqual([]);
   },
 );
+
+test.each([
+  ['javascript:alert(1)', 'it redirects to another path'],
+  ['/elsewhere?key=secret', 'it redirects to another path'],
+  [null, 'it answers with a redirect to nowhere'],
+])('a redirect to %j is told without what it holds', async (location, said) => {
+  await using endpoint = await listen({ status: 302, location });
+  const { outcome } = await createAsker(bindingFor(endpoint.url))(asked);
+  const { message } = outcome as { message: string };
+  expect(message).toContain(said);
+  expect(message).not.toMatch(/secret|alert|null/);
+});

@@ -84,15 +84,17 @@ test('A10, A31, A32, A38: ids are unique on the wire, the same in call and resul
       }
       for (const m of messages) if (m.role === 'assistant') expect(m.content || m.tool_calls).toBeTruthy();
     }),
+    { seed: 20_261_130 },
   );
 });
 
-test('a longer conversation begins with the bytes of the shorter one', () => {
+test('a longer conversation begins with the messages of the shorter one', () => {
   fc.assert(
     fc.property(conversation, (rounds) => {
       const before = lower(rounds.slice(0, -1));
       expect(lower(rounds).slice(0, before.length)).toEqual(before);
     }),
+    { seed: 20_261_130 },
   );
 });
 

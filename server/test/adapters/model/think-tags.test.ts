@@ -72,7 +72,7 @@ test('thoughts are told from text the same way however the text is cut', () => {
         expect(cut).toEqual(splitWhole(text, startsOpen));
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: 2_000, seed: 20_261_130 },
   );
 });
 

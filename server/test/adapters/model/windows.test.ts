@@ -10,15 +10,15 @@ import { bindingFor } from './harness.ts';
 let server: Server | null = null;
 afterEach(() => server?.close());
 
-/** An endpoint that answers these paths with JSON, the rest with 404; `asked` are the paths it was asked, in order. */
-async function endpoint(answers: Readonly<Record<string, unknown>>) {
+/** An endpoint that answers these paths with JSON, the rest with this status; `asked` are the paths it was asked, in order. */
+async function endpoint(answers: Readonly<Record<string, unknown>>, status = 404) {
   const asked: string[] = [];
   const keys: (string | undefined)[] = [];
   server = createServer((request, response) => {
     asked.push(request.url!);
     keys.push(request.headers.authorization);
     const answer = answers[request.url!];
-    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.writeHead(answer === undefined ? status : 200, { 'content-type': 'application/json' });
     response.end(typeof answer === 'string' ? answer : JSON.stringify(answer ?? {}));
   });
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
@@ -91,5 +91,31 @@ describe('The window of a model', () => {
     await windows.learn([binding, { ...binding, window: 5 }]);
     await windows.learn([binding]);
     expect([windows.of(binding), asked.length]).toEqual([7, 1]);
+  });
+
+  it('is asked for once more where the endpoint was away and the model has answered since', async () => {
+    const answers: Record<string, unknown> = {};
+    const { binding, asked } = await endpoint(answers, 503);
+    const windows = createWindows({ clock: createTestClock() });
+    const away = { ...binding };
+    await windows.learn([binding, away]);
+    expect([windows.of(binding), asked.length]).toEqual([null, 2]);
+    await windows.answered(away);
+    await windows.answered(away);
+    expect(asked).toHaveLength(3);
+    Object.assign(answers, listing({ max_model_len: 7 }));
+    await windows.learn([binding]);
+    expect(asked).toHaveLength(3);
+    await windows.answered(binding);
+    await windows.answered(binding);
+    expect([windows.of(binding), asked.length]).toEqual([7, 4]);
+  });
+
+  it('is not asked for again where the endpoint did not say', async () => {
+    const { binding, asked } = await endpoint(listing({}));
+    const windows = createWindows({ clock: createTestClock() });
+    await windows.learn([binding]);
+    await windows.answered(binding);
+    expect(asked).toHaveLength(1);
   });
 });

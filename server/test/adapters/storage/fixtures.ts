@@ -159,7 +159,7 @@ export const checkpoint = (
   after: 100,
   model: 'demo-1',
   alias: 'demo',
-  context: { told: 100, counted: null, overhead: 0, window: 1_000 },
+  context: { told: 100, counted: null, scale: 1, overhead: 0, window: 1_000 },
   tokens: 100,
   ...more,
 });

@@ -5,7 +5,16 @@ import { openStorage, type Storage } from '../../../src/adapters/storage/index.t
 import type { Session } from '../../../src/ports/ownership.ts';
 import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
-import { batchOf, beginSession, type Made, matching, message, openWorkstream, randomId } from './fixtures.ts';
+import {
+  ada,
+  batchOf,
+  beginSession,
+  type Made,
+  matching,
+  message,
+  openWorkstream,
+  randomId,
+} from './fixtures.ts';
 
 /** Between the storage and its database: passes everything on until told to lose something. */
 interface Line {
@@ -102,6 +111,37 @@ describe('A commit whose connection is lost', () => {
     expect((await storage.journal.head(made.id))?.revision).toBe(3);
   });
 
+  it.each([
+    ['lost', true],
+    ['unanswered', false],
+  ] as const)(
+    'and with it the answer of a sweep (%s) has named what may be gone, and reading says whether it is (D-25)',
+    async (how, stays) => {
+      const own = `/made/${made.id}`;
+      const closed = batchOf(made, [{ kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada }]);
+      await storage.journal.commit(closed);
+      await storage.ownership.release(made.id, session.id, made.epoch);
+      await database.sql(
+        `update workstream set updated_at = now() - interval '1 hour', workspace = $2 where id = $1`,
+        [made.id, own],
+      );
+      const { id, incarnation } = made;
+      const named: unknown[] = [];
+      line.atCommit = how;
+      const sweeping = storage.removal.sweepClosed(
+        { sessionId: session.id, except: [] },
+        60_000,
+        (batch) => void named.push(...batch),
+      );
+      await expect(sweeping).rejects.toBeInstanceOf(StorageUnavailableError);
+      expect(named).toEqual([{ id, incarnation }]);
+      expect((await storage.journal.head(id)) !== null).toBe(stays);
+      expect(await storage.removal.leftFolders('/made')).toEqual(stays ? [] : [own]);
+      await database.sql('delete from workstream where id = $1', [id]);
+      await storage.removal.letGo(own, () => Promise.resolve());
+    },
+  );
+
   it('does not cost the pool a connection, however often it happens', async () => {
     for (let n = 0; n < 25; n++) {
       line.atCommit = 'lost';
@@ -133,7 +173,8 @@ describe('While the database is away', () => {
   });
 
   it('every read and every small write says so by StorageUnavailableError', async () => {
-    const { journal, ownership, catalog, reservations, tokens, sessions } = storage;
+    const { journal, ownership, catalog, reservations, removal, tokens, sessions } = storage;
+    const by = { sessionId: session.id, except: [] };
     const [id, hash] = [made.id, randomId()];
     const attempts: (() => Promise<unknown>)[] = [
       () => journal.head(id),
@@ -152,7 +193,13 @@ describe('While the database is away', () => {
       () => catalog.decisionOf(id, 'a', 'b'),
       () => reservations.reserve({ id: randomId(), incarnation: randomId(), sessionId: session.id }),
       () => reservations.publish(batchOf(made, [message('x')])),
+      () => reservations.settleIn(id, made.incarnation, '/x'),
       () => reservations.rollback(id, made.incarnation),
+      () => removal.reap(by, 1),
+      () => removal.sweepUnused(by, 1, () => undefined),
+      () => removal.sweepClosed(by, 1, () => undefined),
+      () => removal.leftFolders('/x'),
+      () => removal.letGo('/x', () => Promise.resolve()),
       () => tokens.addCode(hash, new Date()),
       () => tokens.exchangeCode(hash, { id, name: 'x', hash }),
       () => tokens.find(hash),

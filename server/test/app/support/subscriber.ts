@@ -5,7 +5,7 @@
 import { applyItem, decodeCursor, type Entry, type View } from 'schema/projection';
 import { expect } from 'vitest';
 import { follow } from '../../../src/app/feed/follow.ts';
-import { createTurnstile } from '../../../src/app/feed/turnstile.ts';
+import { freely } from '../../../src/app/feed/reading.ts';
 import { StorageUnavailableError } from '../../../src/ports/storage-unavailable.ts';
 import { snapshot, type World } from './world.ts';
 
@@ -47,7 +47,7 @@ export function subscribe(world: World, id: string, from: Place): Subscriber {
 
   async function run(): Promise<void> {
     const feed = follow(
-      { registry, hub, clock, catalog, journal, turnstile: createTurnstile() },
+      { registry, hub, clock, catalog, journal, reading: freely },
       id,
       from.cursor,
       controller.signal,

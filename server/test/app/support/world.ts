@@ -10,10 +10,11 @@ import { systemSecrets } from '../../../src/adapters/random/index.ts';
 import { createPrompt } from '../../../src/app/actor/prompt.ts';
 import { createRegistry, type Registry, type RegistryLimits } from '../../../src/app/actor/registry.ts';
 import type { Actor } from '../../../src/app/actor/actor.ts';
+import { createDeletions } from '../../../src/app/deletions.ts';
 import { withFirstWord } from '../../../src/app/feed/first-word.ts';
 import { createHub, type Hub } from '../../../src/app/feed/hub.ts';
 import { follow } from '../../../src/app/feed/follow.ts';
-import { createTurnstile } from '../../../src/app/feed/turnstile.ts';
+import { freely } from '../../../src/app/feed/reading.ts';
 import { createLookout, noLookout } from '../../../src/app/rounds/lookout.ts';
 import { sweep } from '../../../src/app/rounds/sweeps.ts';
 import { createServices } from '../../../src/app/services/index.ts';
@@ -199,8 +200,11 @@ export async function createWorld(
     roots: ['/work'],
     choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/folders/${id}` }),
     abandon: () => Promise.resolve(null),
-    own: () => Promise.resolve(null),
+    own: async (id) => `/folders/${id}`,
+    ownRoot: async () => '/folders',
   };
+  const isStopping = options.isStopping ?? (() => false);
+  const deletions = createDeletions({ registry, journal, clock, log, isStopping });
   const services = createServices({
     clock,
     ids,
@@ -216,6 +220,7 @@ export async function createWorld(
     catalog,
     reservations,
     removal,
+    deletions,
     reserving,
     search: storage.search,
     usage: storage.usage,
@@ -225,13 +230,13 @@ export async function createWorld(
     prompt,
     sessionId,
     host,
-    isStopping: options.isStopping ?? (() => false),
+    isStopping,
     awake: lookout.awake,
     serverInfo: () => Promise.reject(new Error('not asked here')),
   });
 
   const sweepOnce = (retentionDays: number | null = null): Promise<void> =>
-    sweep({ removal, registry, reserving, catalog, workspaces, clock, log, sessionId, retentionDays });
+    sweep({ removal, registry, deletions, reserving, workspaces, clock, log, sessionId, retentionDays });
 
   const world: World = {
     sweep: sweepOnce,
@@ -305,7 +310,7 @@ export function attach(world: World, id: string, after: string | null): Follower
   const { catalog, journal } = world.storage;
   const run = async (): Promise<void> => {
     for await (const event of follow(
-      { registry, hub, clock, catalog, journal, turnstile: createTurnstile() },
+      { registry, hub, clock, catalog, journal, reading: freely },
       id,
       after,
       controller.signal,

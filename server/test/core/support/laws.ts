@@ -12,6 +12,7 @@ import {
   type ApprovalCycle,
   type Author,
   type Compaction,
+  type CompactionTrigger,
   type Entry,
   type EntryOf,
   type Projection,
@@ -775,21 +776,24 @@ export const laws: Laws = {
     },
   }),
 
-  'a turn begins one compaction at most between two answers (D-39, I49)': () => ({
-    onEnd: (world) => {
-      let known: string | undefined;
-      let begun = 0;
-      for (const e of world.journal) {
-        if (e.kind === 'ASSISTANT') begun = 0;
-        if (e.kind !== 'TURN') continue;
-        if (isSettled(e.turn)) begun = 0;
-        const id = e.turn.compaction?.id;
-        if (id !== undefined && id !== known) begun += 1;
-        known = id ?? known;
-        assert.ok(begun <= 1, 'a second one');
-      }
-    },
-  }),
+  'a turn begins one compaction at most between two answers, and one more because what is asked does not fit (D-39, I49)':
+    () => ({
+      onEnd: (world) => {
+        let known: string | undefined;
+        let begun: CompactionTrigger[] = [];
+        for (const e of world.journal) {
+          if (e.kind === 'ASSISTANT') begun = [];
+          if (e.kind !== 'TURN') continue;
+          if (isSettled(e.turn)) begun = [];
+          const { id, trigger } = e.turn.compaction ?? {};
+          if (id === undefined || trigger === undefined || id === known) continue;
+          known = id;
+          begun.push(trigger);
+          assert.ok(begun.length <= 1 || trigger === 'OVERFLOW', 'a second one');
+          assert.ok(begun.filter((t) => t === 'OVERFLOW').length <= 1, 'a second one for what does not fit');
+        }
+      },
+    }),
 
   'an answer with open calls and an input nobody has answered are never summarised, and what is worked on crosses word for word (D-40, G2)':
     () => {

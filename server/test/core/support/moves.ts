@@ -642,7 +642,7 @@ function wordsLeft(w: World): number {
   const { context } = w.state.projection;
   if (!window) return 1;
   const used = usedOf({ ...context, overhead: overhead ?? 0 });
-  return Math.max(1, Math.round((window * 0.815 - used) / (context.counted?.scale ?? 1)));
+  return Math.max(1, Math.round((window * 0.815 - used) / context.scale));
 }
 
 /** To one of the messages that were ever said, the latest ones first. */

@@ -120,17 +120,23 @@ function keyOf(
 ): { readonly text: string | undefined; readonly problem: string | null } {
   const place = `models.${alias}.key`;
   const none = (problem: string | null) => ({ text: undefined, problem });
+  const checked = (text: string, whose: string) =>
+    isSendable(text)
+      ? { text, problem: null }
+      : none(
+          `${place} names ${whose}, and a character of what it holds is in no key (a long dash, a curved quote or an invisible one, which come with copying): copy the key anew.`,
+        );
   if (key === undefined) return none(null);
   if ('env' in key) {
     const text = env[key.env]?.trim();
     return text
-      ? { text, problem: null }
+      ? checked(text, `the variable ${key.env}`)
       : none(`${place} names the variable ${key.env}, which is not set: set it before the start.`);
   }
   const path = isAbsolute(key.file) ? key.file : join(folder, key.file);
   try {
     const text = readText(path).trim();
-    if (text !== '' && !/[\r\n]/.test(text)) return { text, problem: null };
+    if (text !== '' && !/[\r\n]/.test(text)) return checked(text, `the file ${show(key.file)}`);
     return none(`${place} names the file ${show(key.file)}, which must hold the key alone, in one line.`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
@@ -141,6 +147,9 @@ function keyOf(
     );
   }
 }
+
+/** Whether HTTP can carry it; a request with another key would fail before it is sent, as if nobody were there. */
+const isSendable = (key: string): boolean => /^[\x20-\x7e\x80-\xff]+$/.test(key);
 
 /** Place and fault. What was written there is not repeated: it may be a key. */
 function sentencesOf(issue: z.core.$ZodIssue, json: unknown): readonly string[] {

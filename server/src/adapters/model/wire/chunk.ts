@@ -19,6 +19,8 @@ export type Chunk =
   | { readonly type: 'native'; readonly part: unknown }
   /** There is more of it than is taken. */
   | { readonly type: 'tooLong' }
+  /** A part of the answer did not come; `what` is for people. */
+  | { readonly type: 'missing'; readonly what: string }
   | { readonly type: 'error'; readonly description: unknown }
   /** The provider's own word that nothing follows. */
   | { readonly type: 'end' };

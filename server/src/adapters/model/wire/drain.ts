@@ -8,10 +8,11 @@
  * handed on; each count of the usage is the largest that came.
  */
 import type { Native, Usage } from 'schema/projection';
-import type { ModelAnswer, ModelDelta } from '../../../ports/model.ts';
+import type { ModelAnswer, ModelDelta, Unfinished } from '../../../ports/model.ts';
+import { plausible } from '../../../core/models/spending.ts';
 import type { Binding } from '../binding.ts';
-import type { Chunk } from './chunk.ts';
-import { isWithinDepth } from './json.ts';
+import type { CallPiece, Chunk } from './chunk.ts';
+import { isWithin } from './json.ts';
 import type { ChatNative } from './native.ts';
 import { settle, type Ending, type Said, type Wrong } from './settle.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
@@ -37,6 +38,8 @@ export interface Drain {
   add(chunk: Chunk): 'MORE' | 'TOO_LONG';
   /** Whether the answer is one, should nothing more come: what breaks from here on takes nothing from it. */
   isComplete(): boolean;
+  /** What came so far, should it become no answer. */
+  unfinished(): Unfinished;
   /** Once, at the end. */
   finish(ending: Ending): ModelAnswer | Wrong;
 }
@@ -102,7 +105,8 @@ export function createDrain(
       case 'calls':
         content.interrupt('CALL');
         called = true;
-        claim(calls.add(chunk.pieces));
+        // Now, and not at the end: a JSON value takes many times the memory of its text.
+        claim(calls.add(chunk.pieces.map((piece) => (native.takes(piece.extra) ? piece : without(piece)))));
         return;
       case 'usage':
         usage = largest(usage, chunk.usage);
@@ -112,12 +116,13 @@ export function createDrain(
         word = chunk.word.toLowerCase();
         return;
       case 'native':
-        native.add(chunk.part);
+        if (native.takes(chunk.part)) native.add(chunk.part);
         return;
       case 'tooLong':
         claim(null);
         return;
       // What these mean is the reader's matter: they end it.
+      case 'missing':
       case 'error':
       case 'end':
         return;
@@ -143,6 +148,10 @@ export function createDrain(
       // Nothing said although it was through: what breaks then may be why.
       return wrong.type === 'complete' || wrong.kind !== 'EMPTY';
     },
+    unfinished: () => ({
+      usage: wholeUsage(usage),
+      calls: calls.finish().reduce((sum, call) => sum + call.name.length + call.arguments.length, 0),
+    }),
     finish(ending) {
       content.end();
       text.end();
@@ -181,20 +190,25 @@ function largest(a: Partial<Usage>, b: Partial<Usage>): Partial<Usage> {
 
 function wholeUsage({ inputTokens, outputTokens, ...more }: Partial<Usage>): Usage | null {
   if (inputTokens === undefined && outputTokens === undefined) return null;
-  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...more };
+  return plausible({ inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...more });
 }
+
+const without = ({ extra: _, ...piece }: CallPiece): CallPiece => piece;
 
 function createNativeParts() {
   const parts: unknown[] = [];
   let units = 0;
   return {
-    add(part: unknown): void {
-      if (!isWithinDepth(part, maxNativeDepth)) return;
-      const long = JSON.stringify(part).length;
-      if (long > maxNativePart || units + long > maxNative) return;
+    /** Whether a value may be kept; what may counts as kept. */
+    takes(value: unknown): boolean {
+      if (value === undefined) return true;
+      if (!isWithin(value, maxNativeDepth, maxNativePart)) return false;
+      const long = JSON.stringify(value).length;
+      if (long > maxNativePart || units + long > maxNative) return false;
       units += long;
-      parts.push(part);
+      return true;
     },
+    add: (part: unknown): void => void parts.push(part),
     all: (): readonly unknown[] => parts,
   };
 }

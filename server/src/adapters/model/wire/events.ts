@@ -37,6 +37,8 @@ export interface Reading {
   breakOff(fault: Fault): ModelAnswer | Fault;
   /** Whether a stream of events has begun: what it said is never spliced with another answer (D-37). */
   hasBegun(): boolean;
+  /** Whether what came does not begin like one. */
+  isBody(): boolean;
 }
 
 /**
@@ -99,6 +101,7 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
         if (drain.isComplete()) continue;
         return fault(faultFromDescription(scope, chunk.description, null));
       }
+      if (chunk.type === 'missing') return fault(createFault('MALFORMED', scope, { detail: chunk.what }));
       if (drain.add(chunk) === 'TOO_LONG') return fault(createFault('TOO_LONG', scope));
     }
     return null;
@@ -115,6 +118,12 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     return fault(createFault('MALFORMED', scope, { detail: 'the body is no event stream' }));
   }
 
+  function atEnd(): ModelAnswer | Fault {
+    if (kind === 'BODY') return readBody();
+    // Where nothing came, nothing broke off.
+    return kind === 'UNKNOWN' ? createFault('EMPTY', scope) : finish('CLOSED');
+  }
+
   function feedLines(text: string): ModelAnswer | Fault | null {
     const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
     const lines = end === 0 ? '' : [...line, text.slice(0, end)].join('');
@@ -127,7 +136,7 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
   }
 
   /** Whatever an answer is made of, it is the answer that cannot be read then, and no connection that broke. */
-  function guarded(read: () => ModelAnswer | Fault | null): ModelAnswer | Fault | null {
+  function guarded<T extends ModelAnswer | Fault | null>(read: () => T): T | ModelAnswer | Fault {
     try {
       return read();
     } catch {
@@ -153,11 +162,10 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     feed: (bytes) => guarded(() => feedText(decoder.decode(bytes, { stream: true }))),
     end() {
       // The blank line that ends the last event is sometimes missing.
-      const last = () =>
-        feedText(`${decoder.decode()}\n\n`) ?? (kind === 'BODY' ? readBody() : finish('CLOSED'));
-      return guarded(last) ?? finish('CLOSED');
+      return guarded(() => feedText(`${decoder.decode()}\n\n`) ?? atEnd());
     },
     breakOff: orElse,
     hasBegun: () => kind === 'EVENTS',
+    isBody: () => kind === 'BODY',
   };
 }

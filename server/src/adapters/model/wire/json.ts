@@ -16,10 +16,21 @@ export const maxCount = 2 ** 31 - 1;
 export const countOf = (x: unknown): number | undefined =>
   typeof x === 'number' && Number.isInteger(x) && x >= 0 && x <= maxCount ? x : undefined;
 
-/** Whether no more than `depth` objects and lists stand within each other. */
-export function isWithinDepth(x: unknown, depth: number): boolean {
-  if (typeof x !== 'object' || x === null) return true;
-  return depth > 0 && Object.values(x).every((inner) => isWithinDepth(inner, depth - 1));
+/**
+ * Whether no more than `depth` objects and lists stand within each other, and there are no more than `units` of values and
+ * of their text: no more of them are looked at.
+ */
+export function isWithin(x: unknown, depth: number, units: number): boolean {
+  let left = units;
+  function walk(value: unknown, depth: number): boolean {
+    left -= typeof value === 'string' ? value.length : 1;
+    if (left < 0) return false;
+    if (typeof value !== 'object' || value === null) return true;
+    if (depth === 0) return false;
+    if (!Array.isArray(value)) return walk(Object.keys(value), 1) && walk(Object.values(value), depth);
+    return value.every((inner) => walk(inner, depth - 1));
+  }
+  return walk(x, depth);
 }
 
 /** The parsed value, or undefined when the text is not JSON. */

@@ -125,19 +125,25 @@ export function createResponsesReader(): ChunkReader {
       .flatMap(([item, told]) => completeItem(item, told));
   }
 
-  /** Arguments of calls that nothing named: the tools say so, unless they are told under another id as well. */
-  function readNameless(): Chunk[] {
+  /**
+   * Arguments that nothing named, unless they are told under another id as well. A call without a name is the tools'
+   * to refuse; of one that was never told, part of the answer is missing, unless the answer was `cut` anyway.
+   */
+  function readNameless(cut: boolean): Chunk[] {
     const calls = items.all().filter(({ type }) => type === 'function_call');
     const named = new Set(calls.flatMap((item) => (item.named ? [item.input.said.trim()] : [])));
-    return calls
-      .filter((item) => !item.named && item.input.said !== '' && !named.has(item.input.said.trim()))
+    const nameless = calls.filter((item) => !item.named && !named.has(item.input.said.trim()));
+    if (!cut && nameless.some((item) => !item.announced))
+      return [{ type: 'missing', what: 'arguments came of a call that did not' }];
+    return nameless
+      .filter((item) => item.input.said !== '')
       .map((item) => piece(item, { id: item.callId, arguments: item.input.said }));
   }
 
   function readEnd(response: Json, type: string): Chunk[] {
-    const chunks = [...readHead(response), ...readOutput(listOf(response['output'])), ...readNameless()];
-    if (items.overflowed()) return [{ type: 'tooLong' }];
     const cut = type === 'response.incomplete' || response['status'] === 'incomplete';
+    const chunks = [...readHead(response), ...readOutput(listOf(response['output'])), ...readNameless(cut)];
+    if (items.overflowed()) return [{ type: 'tooLong' }];
     const details = response['incomplete_details'];
     const reason = textOf(isRecord(details) && details['reason']) || 'length';
     const called = items

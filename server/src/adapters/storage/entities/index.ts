@@ -2,6 +2,7 @@
 import { AccessTokenRow, LoginCodeRow } from './access.ts';
 import { ApprovalCycleRow, ApprovalItemRow } from './approval.ts';
 import { EntryRow } from './entry.ts';
+import { LeftFolderRow } from './left-folder.ts';
 import { ModelCallRow, UsageDayRow } from './model-call.ts';
 import { NodeSessionRow } from './node-session.ts';
 import { QueuedMessageRow } from './queued-message.ts';
@@ -15,6 +16,7 @@ export const entities = [
   NodeSessionRow,
   WorkstreamRow,
   WorkstreamDeletionRow,
+  LeftFolderRow,
   EntryRow,
   TurnRow,
   ApprovalCycleRow,

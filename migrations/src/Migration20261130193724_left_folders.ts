@@ -1,0 +1,35 @@
+import { Migration } from '@mikro-orm/migrations';
+
+export class Migration20261130193724_left_folders extends Migration {
+  override name = 'Migration20261130193724_left_folders';
+
+  override up(): void | Promise<void> {
+    this.addSql(
+      `create table "left_folder" ("path" text not null, "at" timestamptz(3) not null default clock_timestamp(), primary key ("path"));`,
+    );
+
+    this.addSql(`drop trigger if exists "workstream_deleted" on "workstream";`);
+    this.addSql(`drop function if exists "workstream_workstream_deleted_fn"();`);
+    this.addSql(`create index "workstream_workspace_index" on "workstream" ("workspace");`);
+    this.addSql(
+      `create or replace function "workstream_workstream_deleted_fn"() returns trigger as $$ begin if old.lifecycle <> 'CREATING' then insert into workstream_deletion (workstream_id) values (old.id) on conflict (workstream_id) do update set xid = excluded.xid, at = excluded.at; end if; if old.workspace ~ '/[0-9a-f]{32}$' then insert into left_folder (path) values (old.workspace) on conflict (path) do nothing; end if; return null; end; $$ language plpgsql;`,
+    );
+    this.addSql(
+      `create trigger "workstream_deleted" AFTER DELETE on "workstream" for each ROW execute function "workstream_workstream_deleted_fn"();`,
+    );
+  }
+
+  override down(): void | Promise<void> {
+    this.addSql(`drop table if exists "left_folder" cascade;`);
+
+    this.addSql(`drop index "workstream_workspace_index";`);
+    this.addSql(`drop trigger if exists "workstream_deleted" on "workstream";`);
+    this.addSql(`drop function if exists "workstream_workstream_deleted_fn"();`);
+    this.addSql(
+      `create or replace function "workstream_workstream_deleted_fn"() returns trigger as $$ begin if old.lifecycle <> 'CREATING' then insert into workstream_deletion (workstream_id) values (old.id) on conflict (workstream_id) do update set xid = excluded.xid, at = excluded.at; end if; return null; end; $$ language plpgsql;`,
+    );
+    this.addSql(
+      `create trigger "workstream_deleted" AFTER DELETE on "workstream" for each ROW execute function "workstream_workstream_deleted_fn"();`,
+    );
+  }
+}
