@@ -3,12 +3,13 @@
  * or keeping it (the store).
  *
  * Invariants: a command that may not run is not run; a condition that fails three times in a row ends its watch, and
- * until then fires nothing; the first poll of a watch without a condition is what later ones are compared with.
+ * until then fires nothing; the first poll of a watch without a condition is what later ones are compared with. A command
+ * that did not start is neither a change nor a word about the condition.
  */
 import type { Fire } from 'schema/projection';
 import { deniedIn } from '../../core/approvals/denied.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Conditions } from '../../ports/conditions.ts';
+import type { Conditions, Verdict } from '../../ports/conditions.ts';
 import type { CommandResult, Processes } from '../../ports/processes.ts';
 import type { ClaimedPoll, PollOutcome } from '../../ports/watches.ts';
 
@@ -70,14 +71,18 @@ export async function poll(
     claim,
     durationMs: Math.max(0, clock.now() - began),
     exitCode: result.exitCode,
-    output: result.output,
+    // What never started has put out nothing: later polls are compared with the one before it.
+    output: result.ending === 'notStarted' ? nothingRun.output : result.output,
   };
   const judged = await judge(conditions, claim, result);
-  const failures = judged.type === 'failed' ? errors + 1 : 0;
-  const error = judged.type === 'failed' ? judged.message : problemOf(result);
+  // The judges end with the server, which says nothing about the condition.
+  if (judged?.type === 'failed' && signal.aborted) return null;
+  const failed = judged?.type === 'failed' ? judged.message : null;
+  const failures = judged === null ? errors : failed === null ? 0 : errors + 1;
+  const error = [problemOf(result), failed].filter((part) => part !== null).join(' ') || null;
   const isLast = claim.poll >= definition.maxPolls;
   const reason =
-    judged.type === 'holds'
+    judged?.type === 'holds'
       ? definition.condition === null
         ? 'CHANGE'
         : 'CONDITION'
@@ -86,18 +91,18 @@ export async function poll(
         : isLast
           ? 'MAX_POLLS'
           : null;
-  const ended = judged.type === 'holds' ? isLast || !definition.repeat : true;
+  const ended = judged?.type === 'holds' ? isLast || !definition.repeat : true;
   const fire = reason === null ? null : fireOf(claim, { ...ran, reason, ended, error });
   return { ...ran, error, errors: failures, fire };
 }
 
+/** Null: there was nothing to judge. */
 async function judge(
   conditions: Conditions,
   { definition, prevOutput, poll: number, createdAt, scheduledAt }: ClaimedPoll,
   { ending, exitCode, output }: CommandResult,
-): ReturnType<Conditions['judge']> {
-  // What never started has put out nothing that could be judged.
-  if (ending === 'notStarted') return { type: 'holdsNot' };
+): Promise<Verdict | null> {
+  if (ending === 'notStarted') return null;
   const { condition } = definition;
   if (condition === null)
     return { type: prevOutput !== null && prevOutput !== output ? 'holds' : 'holdsNot' };
