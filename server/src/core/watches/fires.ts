@@ -6,7 +6,7 @@
  * a turn of another author hears of none (D-12); beyond `maxDepth` it is written down and starts nothing (D-85); after a
  * turn that failed or was stopped it waits for the next one; fires that wait together start one turn.
  */
-import { liveTurn, watchSource, type Fire, type Watch } from 'schema/projection';
+import { liveTurn, watchSource, type Fire, type Watch, type WatchDefinition } from 'schema/projection';
 import { admit, patch, type StepDraft } from '../step-draft.ts';
 import { startTurnOn } from '../turn/start.ts';
 import { fireAsTold } from './message.ts';
@@ -17,8 +17,12 @@ export const maxDepth = 5;
 
 /** Told by the round, at a load, or once more. */
 export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraft {
+  if (draft.state.projection.lifecycle !== 'OPEN') return draft;
   const waiting = draft.state.fires;
-  const fresh = fires.filter((fire) => isDue(draft, fire) && !waiting.some((other) => isSame(other, fire)));
+  const fresh = fires.filter(
+    (fire, i) =>
+      isDue(draft, fire) && ![...waiting, ...fires.slice(0, i)].some((other) => isSame(other, fire)),
+  );
   if (fresh.length === 0) return draft;
   const heard = patch(draft, { fires: [...waiting, ...fresh] });
   return liveTurn(draft.state.projection) || draft.state.closing ? heard : deliver(heard);
@@ -26,7 +30,7 @@ export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraf
 
 /** Without a live turn: all of one author in one turn; the others wait until that is over. */
 export function deliver(draft: StepDraft): StepDraft {
-  const due = draft.state.fires.filter((fire) => isDue(draft, fire));
+  const due = dueIn(draft);
   const first = due.find((fire) => fire.depth <= maxDepth);
   const rests = draft.state.projection.turn?.phase === 'FAILED' || !first;
   if (rests) return due.reduce(writeDown, patch(draft, { fires: [] }));
@@ -40,14 +44,18 @@ export function deliver(draft: StepDraft): StepDraft {
 
 /** After a turn that failed or was stopped: kept for the next one. */
 export const storeFires = (draft: StepDraft): StepDraft =>
-  draft.state.fires.filter((fire) => isDue(draft, fire)).reduce(writeDown, patch(draft, { fires: [] }));
+  dueIn(draft).reduce(writeDown, patch(draft, { fires: [] }));
+
+/** Those of one watch in the order of its polls: a later one that is written down first would hide the earlier. */
+const dueIn = (draft: StepDraft): readonly Fire[] =>
+  draft.state.fires.filter((fire) => isDue(draft, fire)).toSorted((a, b) => a.poll - b.poll);
 
 const watchOf = (draft: StepDraft, fire: Fire): Watch | undefined =>
   watchesOf(draft).find((watch) => watch.id === fire.watchId);
 
 const isDue = (draft: StepDraft, fire: Fire): boolean => {
   const watch = watchOf(draft, fire);
-  return watch !== undefined && (fire.poll > watch.lastFire || (fire.poll === 0 && watch.lastFire === 0));
+  return watch !== undefined && (fire.poll > watch.lastFire || fire.poll === 0);
 };
 
 const isSame = (a: Fire, b: Fire): boolean => a.watchId === b.watchId && a.poll === b.poll;
@@ -57,8 +65,15 @@ function writeDown(draft: StepDraft, fire: Fire): StepDraft {
   if (!watch) return draft;
   const said = admit(draft, { kind: 'SYSTEM', text: fireAsTold(fire), source: watchSource, fire });
   const told: Watch = { ...watch, lastFire: fire.poll, due: null };
-  return writeWatch(said, fire.ended ? ended(told, endOf(fire)) : told);
+  // Edited meanwhile, it waits for something else, and goes on. A deadline has no poll of its own, so that nothing could
+  // be told apart from it any more.
+  const ends =
+    fire.ended && (fire.reason === 'DEADLINE' || isSameDefinition(fire.definition, watch.definition));
+  return writeWatch(said, ends ? ended(told, endOf(fire)) : told);
 }
+
+const isSameDefinition = (a: WatchDefinition, b: WatchDefinition): boolean =>
+  (Object.keys(b) as (keyof WatchDefinition)[]).every((part) => a[part] === b[part]);
 
 const endOf = ({ reason }: Fire): 'FIRED' | Exclude<Fire['reason'], 'CONDITION' | 'CHANGE'> =>
   reason === 'CONDITION' || reason === 'CHANGE' ? 'FIRED' : reason;

@@ -8,13 +8,16 @@ import { liveTurn, openItems, type Author, type Projection } from 'schema/projec
 import { refuse } from '../refusals.ts';
 import { admit, patch, taken, type CommandResult, type StepDraft } from '../step-draft.ts';
 import { endOrphans, stopTurn } from '../turn/stop.ts';
+import { deliver } from '../watches/fires.ts';
 import { pauseAll, resumeAll } from '../watches/watch.ts';
 import type { State } from './state.ts';
 
 /** Shuts the door and ends what runs, also what outlived its turn; or opens it again, with nothing else undone. */
 export const setClosing = (draft: StepDraft, on: boolean): StepDraft => {
   const shut = patch(draft, { closing: on });
-  return on ? stopTurn(endOrphans(shut)) : shut;
+  if (on) return stopTurn(endOrphans(shut));
+  // What watches said meanwhile is not said again.
+  return liveTurn(shut.state.projection) ? shut : deliver(shut);
 };
 
 /** Nothing is under way any more; what waits in the queue stays there, held (D-63). CLOSED is door enough. */
