@@ -34,6 +34,7 @@ import {
   configured,
   ended,
   entryAt,
+  fired,
   journalOf,
   liveTurn,
   markOf,
@@ -43,6 +44,8 @@ import {
   settled,
   started,
   summarised,
+  watching,
+  watchOf,
 } from './journals.ts';
 
 const fold = (...bodies: readonly EntryBody[]): Projection =>
@@ -354,5 +357,33 @@ describe('what the fold says of the budget (D-33)', () => {
   it('asks for attention', () => {
     const asked = fold(open, began, budgeted(asking, null));
     expect([stateOf(asked), activityOf(asked)]).toEqual(['ATTENTION', 'BUDGET']);
+  });
+});
+
+describe('watches', () => {
+  it('are those that have not ended, in the order they were made, each as it was last said to be (D-80)', () => {
+    const paused = { status: 'PAUSED', pausedBy: 'PERSON', due: null } as const;
+    const p = fold(watching('a'), watching('b'), watching('a', paused), watching('c'));
+    expect(p.watches).toEqual([watchOf('a', paused), watchOf('b'), watchOf('c')]);
+    expect(fold().watches).toEqual([]);
+  });
+
+  it('that have ended are gone, and the others stay', () => {
+    const ends = { status: 'ENDED', end: 'CANCELED', due: null } as const;
+    expect(fold(watching('a'), watching('b'), watching('a', ends)).watches).toEqual([watchOf('b')]);
+    expect(fold(watching('a', ends)).watches).toEqual([]);
+  });
+
+  it('outlive a rewind: what is taken back is conversation', () => {
+    expect(fold(open, watching('a'), rewound(1)).watches).toEqual([watchOf('a')]);
+  });
+
+  it('are no part of the conversation; what they said is, and changes nothing else', () => {
+    expect(isConversation('WATCH')).toBe(false);
+    expect(isConversation('SYSTEM')).toBe(true);
+    const before = fold(open, watching('a'));
+    const after = fold(open, watching('a'), fired('a', 3));
+    const { revision, updatedAt } = before;
+    expect({ ...after, revision, updatedAt }).toEqual(before);
   });
 });

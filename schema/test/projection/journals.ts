@@ -3,7 +3,15 @@
  * vocabulary, placed at the next revision) but not sensible: the fold must be total all the same (I6).
  */
 import fc from 'fast-check';
-import type { ApprovalCycle, ContextMark, Entry, EntryBody, Turn } from '../../src/projection/index.ts';
+import type {
+  ApprovalCycle,
+  ContextMark,
+  Entry,
+  EntryBody,
+  Fire,
+  Turn,
+  Watch,
+} from '../../src/projection/index.ts';
 
 export const ann = { id: 'ann', name: 'Ann' };
 
@@ -151,6 +159,52 @@ export const configured = (over: {
   },
 });
 
+export const watchOf = (id: string, over: Partial<Watch> = {}): Watch => ({
+  id,
+  version: 1,
+  definition: {
+    name: id,
+    command: 'make status',
+    condition: null,
+    everySeconds: 30,
+    maxPolls: 100,
+    deadline: null,
+    repeat: true,
+    instruction: null,
+  },
+  status: 'ACTIVE',
+  pausedBy: null,
+  end: null,
+  author: ann,
+  depth: 1,
+  createdAt: 't',
+  lastFire: 0,
+  due: 'LATER',
+  ...over,
+});
+export const watching = (id: string, over: Partial<Watch> = {}): EntryBody => ({
+  kind: 'WATCH',
+  watch: watchOf(id, over),
+});
+/** What a watch said, as it is told the model. */
+export const fired = (id: string, poll: number): EntryBody => {
+  const { definition, author, depth } = watchOf(id);
+  const fire: Fire = {
+    watchId: id,
+    poll,
+    reason: 'CHANGE',
+    ended: false,
+    definition,
+    elapsedSeconds: 30,
+    exitCode: 0,
+    output: 'green',
+    error: null,
+    author,
+    depth,
+  };
+  return { kind: 'SYSTEM', text: `It fired at ${poll}.`, source: 'WATCH', fire };
+};
+
 const plain = { noNullPrototype: true };
 const anyMark: fc.Arbitrary<ContextMark> = fc.record(
   {
@@ -183,6 +237,10 @@ const anyBody: fc.Arbitrary<EntryBody> = fc.oneof(
     { kind: 'USER', text: 'hello', author: ann, source: 'MESSAGE' },
     { kind: 'SYSTEM', text: 'note', source: 'test' },
     { kind: 'SYSTEM', text: 'wind down', source: 'COMPACTION_ADVICE' },
+    watching('w1'),
+    watching('w2', { status: 'PAUSED', pausedBy: 'PERSON', due: null }),
+    watching('w1', { status: 'ENDED', end: 'CANCELED', due: null }),
+    fired('w1', 1),
     configured({ model: 'other', instructions: 'Be brief.' }),
     configured({ tokenBudget: 1_000 }),
     configured({ tokenBudget: 2_000 }),
