@@ -264,7 +264,7 @@ describe('the tool of the model', () => {
     expect(result(w).content).toContain('It fires when the output changes.');
   });
 
-  it('makes one that is a watch further from a person than its turn (D-85)', () => {
+  it('makes one that is a watch further from a person than its turn, until a person edits it (D-85)', () => {
     const w = createWorld();
     make(w);
     fired(w, fireOf({ ...watchIn(w), depth: 3 }));
@@ -272,6 +272,10 @@ describe('the tool of the model', () => {
     calls(w, create({ name: 'next' }));
     w.decide('APPROVED');
     expect(watchIn(w, 'next').depth).toBe(4);
+    const definition = definitionOf({ name: 'next', command: 'true' });
+    w.command(bob, { type: 'editWatch', watchId: watchIn(w, 'next').id, version: 1, definition });
+    // A person has looked at it.
+    expect(watchIn(w, 'next')).toMatchObject({ version: 2, depth: 1 });
   });
 
   it('makes no sixth, and names the five (D-80)', () => {
