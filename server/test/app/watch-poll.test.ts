@@ -158,6 +158,13 @@ describe('The command of a poll', () => {
     expect(error).toBe('The command was ended after 120 s. There is no key "state".');
   });
 
+  it('that ran out of time says so also where some of its processes may be left', async () => {
+    result = { ...timedOut, message: 'Some of its processes may still run.' };
+    expect((await polled()).error).toBe(
+      'The command was ended after 120 s. Some of its processes may still run.',
+    );
+  });
+
   it('that was cut short by the end of the server comes to nothing: it is due again', async () => {
     result = { ...exited, ending: 'aborted', exitCode: null };
     expect(await cut({ prevOutput: 'green' })).toBeNull();

@@ -4,11 +4,12 @@
  *
  * Invariants: one look at a time; at most `concurrency` polls at once, of one watch one at a time by its claim; what came
  * of a poll is kept before it is told, and tried again to be kept while the database is away: the command is not run again
- * for that.
+ * for that, so none is claimed until then.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { ClaimedPoll, PollOutcome, WatchStore } from '../../ports/watches.ts';
+import { whenAway } from '../../ports/storage-unavailable.ts';
+import type { ClaimedPoll, Landing, PollOutcome, WatchStore } from '../../ports/watches.ts';
 import { poll, pollTimeoutMs, type PollDeps } from '../watches/poll.ts';
 import type { Teller } from '../watches/tell.ts';
 import { within } from '../within.ts';
@@ -62,6 +63,8 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
   let looking = false;
   /** A slot was freed while it looked. */
   let again = false;
+  /** Outcomes that the database was away for. */
+  let unkept = 0;
   let [polls, fires, errors] = [0, 0, 0];
 
   const over = (): boolean => stopping.signal.aborted;
@@ -91,10 +94,14 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
 
   /** Begins what is due; answers when to look again, milliseconds. */
   async function begin(): Promise<number> {
+    // Their leases may be over, and then the database back: their polls would be claimed again, and what came of them lost.
+    if (unkept > 0) return awayMs;
     const free = concurrency - underway.size;
     // Who ends a poll looks again.
     if (free <= 0) return lookMs;
     const due = await store.claim({ sessionId, host, limit: free, perWorkstream, leaseMs });
+    // They are due again with the end of this session.
+    if (over()) return lookMs;
     for (const claim of due) start(claim);
     if (due.length === free) return lookMs;
     const until = await store.untilDue({ sessionId, host });
@@ -126,20 +133,28 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     await teller.tell(claim.workstreamId, [outcome.fire]);
   }
 
-  /** Until it is kept, or another server's by now. */
-  async function keep(outcome: PollOutcome): Promise<Awaited<ReturnType<WatchStore['record']>>> {
-    for (;;) {
-      try {
-        return await store.record(outcome);
-      } catch (error) {
-        log.warn(
-          { watch: outcome.claim.watchId, error: String(error) },
-          'a poll could not be kept; trying again',
-        );
-        if (over()) return 'LOST';
+  /** Until it is kept, or another server's by now. Rejects when the database refuses it. */
+  async function keep(outcome: PollOutcome): Promise<Landing> {
+    const kept = await tryToKeep(outcome);
+    if (kept) return kept;
+    unkept += 1;
+    try {
+      while (!over()) {
         await new Promise<void>((resolve) => clock.after(awayMs, resolve));
+        const landing = await tryToKeep(outcome);
+        if (landing) return landing;
       }
+      return 'LOST';
+    } finally {
+      unkept -= 1;
     }
+  }
+
+  /** Null: the database is away. */
+  async function tryToKeep(outcome: PollOutcome): Promise<Landing | null> {
+    const landing = await store.record(outcome).catch(whenAway(null));
+    if (!landing) log.warn({ watch: outcome.claim.watchId }, 'a poll could not be kept; trying again');
+    return landing;
   }
 
   async function tellWaiting(): Promise<void> {

@@ -79,7 +79,7 @@ export async function poll(
   if (judged?.type === 'failed' && signal.aborted) return null;
   const failed = judged?.type === 'failed' ? judged.message : null;
   const failures = judged === null ? errors : failed === null ? 0 : errors + 1;
-  const error = [problemOf(result), failed].filter((part) => part !== null).join(' ') || null;
+  const error = sentences(problemOf(result), failed);
   const isLast = claim.poll >= definition.maxPolls;
   const reason =
     judged?.type === 'holds'
@@ -116,17 +116,18 @@ async function judge(
 }
 
 function problemOf({ ending, message, signal }: CommandResult): string | null {
-  switch (ending) {
-    case 'timedOut':
-      return `The command was ended after ${pollTimeoutMs / 1_000} s.`;
-    case 'signaled':
-      return `The command was ended by signal ${signal}.`;
-    case 'notStarted':
-      return message ?? 'The command could not be started.';
-    default:
-      return message;
-  }
+  const cause = {
+    timedOut: `The command was ended after ${pollTimeoutMs / 1_000} s.`,
+    signaled: `The command was ended by signal ${signal}.`,
+    notStarted: message === null ? 'The command could not be started.' : null,
+    exited: null,
+    aborted: null,
+  }[ending];
+  return sentences(cause, message);
 }
+
+const sentences = (...said: readonly (string | null)[]): string | null =>
+  said.filter((part) => part !== null).join(' ') || null;
 
 const fireOf = (
   { watchId, poll: number, definition, author, depth, createdAt, scheduledAt }: ClaimedPoll,

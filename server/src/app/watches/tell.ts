@@ -7,7 +7,8 @@
 import type { Fire } from 'schema/projection';
 import type { Log } from '../../ports/log.ts';
 import type { WatchStore } from '../../ports/watches.ts';
-import type { Registry } from '../actor/registry.ts';
+import type { Actor } from '../actor/actor.ts';
+import type { Loading } from '../actor/registry.ts';
 
 /** Most that is told at once. */
 const most = 100;
@@ -20,7 +21,13 @@ export interface Teller {
 
 export function createTeller(deps: {
   readonly store: WatchStore;
-  readonly registry: Registry;
+  readonly registry: {
+    load(
+      workstreamId: string,
+    ): Promise<
+      { readonly type: 'loaded'; readonly actor: Pick<Actor, 'fired'> } | Exclude<Loading, { type: 'loaded' }>
+    >;
+  };
   readonly sessionId: string;
   readonly host: string;
   readonly log: Log;
