@@ -415,3 +415,120 @@ describe('what the model is told of a fire', () => {
     );
   });
 });
+
+/** The life of three watches; a move that has nothing to act on does nothing. `pick`: of a watch, or of what waits. */
+const anyMove = fc.record({
+  do: fc.constantFrom(
+    ...([
+      'fire',
+      'fire',
+      'fire',
+      'again',
+      'tellAll',
+      'send',
+      'answer',
+      'answer',
+      'answer',
+      'fail',
+      'stop',
+    ] as const),
+    ...(['cancel', 'shut', 'open', 'close', 'crash', 'store'] as const),
+  ),
+  pick: fc.nat(20),
+  deep: fc.boolean(),
+});
+
+it('in any life a fire that was told is written once, in order, in a turn of its author or in none, and none is lost (D-12, D-84)', () => {
+  fc.assert(
+    fc.property(fc.array(anyMove, { maxLength: 60, size: 'max' }), (moves) => {
+      const w = createWorld();
+      make(w, { name: 'a', repeat: true }, ann);
+      make(w, { name: 'b', repeat: true }, bob);
+      make(w, { name: 'c', repeat: true }, ann);
+      w.store();
+      const keyOf = ({ watchId, poll }: Fire): string => `${watchId} ${poll}`;
+      const found: Fire[] = [];
+      /** As the database has them. */
+      const waiting = (): readonly Fire[] => {
+        const written = new Set(
+          w.durable.flatMap((e) => (e.kind === 'SYSTEM' && e.fire ? [keyOf(e.fire)] : [])),
+        );
+        const gone = new Set(
+          w.durable.flatMap((e) => (e.kind === 'WATCH' && e.watch.end ? [e.watch.id] : [])),
+        );
+        return found.filter((fire) => !written.has(keyOf(fire)) && !gone.has(fire.watchId));
+      };
+      const live = () => w.state.projection.turn?.settledAt === null;
+      const act = ({
+        do: what,
+        pick,
+        deep,
+      }: {
+        readonly do: string;
+        readonly pick: number;
+        readonly deep: boolean;
+      }) => {
+        const { watches, lifecycle } = w.state.projection;
+        const watch = watches[pick % Math.max(1, watches.length)];
+        switch (what) {
+          case 'fire': {
+            if (!watch || lifecycle === 'CLOSED') return;
+            const poll = found.filter(({ watchId }) => watchId === watch.id).length + 1;
+            found.push(fireOf({ ...watch, depth: deep ? 6 : 1 }, { poll }));
+            return fired(w, ...waiting());
+          }
+          case 'again':
+            // Who tells one tells those of before it that wait, too.
+            return found.length > 0 && fired(w, found[pick % found.length]!, ...waiting());
+          case 'tellAll':
+            return fired(w, ...waiting());
+          case 'send':
+            return w.send('go', deep ? ann : bob);
+          case 'answer':
+            w.store();
+            return w.modelCalls.length > 0 && w.answer({ text: 'ok' });
+          case 'fail':
+            w.store();
+            return w.modelCalls.length > 0 && w.fail({ kind: 'BAD_REQUEST' });
+          case 'stop':
+            w.stop();
+            return w.modelCalls.length > 0 && w.endModel({ type: 'aborted' });
+          case 'cancel':
+            return watch && pick > 16 && change(w, watch.definition.name, 'CANCEL');
+          case 'shut':
+            w.door(true);
+            return w.modelCalls.length > 0 && w.endModel({ type: 'aborted' });
+          case 'open':
+            w.door(false);
+            return w.open();
+          case 'close':
+            w.store();
+            return w.close();
+          case 'crash':
+            w.crash();
+            return fired(w, ...waiting());
+          default:
+            return w.store();
+        }
+      };
+      moves.forEach(act);
+      const calm = { pick: 0, deep: false };
+      act({ do: 'open', ...calm });
+      act({ do: 'tellAll', ...calm });
+      for (let i = 0; i < 40 && live(); i += 1) act({ do: 'answer', ...calm });
+      w.store();
+
+      expect(waiting()).toEqual([]);
+      expect(w.state.fires).toEqual([]);
+      const keys = w.journal.map(commitKey).filter((key) => key.startsWith('fire:'));
+      expect(new Set(keys).size).toBe(keys.length);
+      const principals = new Map(all(w, 'TURN').map(({ turn }) => [turn.id, turn.principal.id]));
+      for (const [i, { fire, turnId }] of told(w).entries()) {
+        expect([fire.author.id, undefined]).toContain(principals.get(turnId ?? ''));
+        const before = told(w).slice(0, i);
+        expect(before.every((e) => e.fire.watchId !== fire.watchId || e.fire.poll < fire.poll)).toBe(true);
+      }
+    }),
+    { numRuns: Number(process.env['LAW_RUNS'] ?? 300) },
+  );
+});

@@ -15,7 +15,7 @@ import { ended, watchesOf, writeWatch } from './watch.ts';
 /** How many watches may stand between a turn and a person (D-85). */
 export const maxDepth = 5;
 
-/** Told by the round, at a load, or once more. */
+/** Told by the round, at a load, or once more: never a later poll of a watch without the earlier ones that still wait. */
 export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraft {
   if (draft.state.projection.lifecycle !== 'OPEN') return draft;
   const waiting = draft.state.fires;
