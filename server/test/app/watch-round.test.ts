@@ -233,6 +233,23 @@ describe('The round of watches looks for what is due', () => {
     expect([runs.length, most.looks]).toEqual([4, 1]);
   });
 
+  it('again at once when a poll ended during a look, which knew of no room for more', async () => {
+    takes = 1_200;
+    watch('w/a');
+    round = await begin('one', 2);
+    await clock.advance(500);
+    for (const id of ['v/a', 'u/a']) watch(id);
+    const held = Promise.withResolvers<void>();
+    before.claim = () => held.promise;
+    await clock.advance(5 * s);
+    before.claim = nothing;
+    held.resolve();
+    // The look that was held, and the next one.
+    await clock.advance(0);
+    await clock.advance(0);
+    expect(running).toEqual(['u/a', 'v/a']);
+  });
+
   it('again after a second when the database was away (F3)', async () => {
     watch('w/a');
     before.claim = away;
