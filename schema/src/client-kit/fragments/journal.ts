@@ -124,6 +124,7 @@ export const entryFields = graphql(
         summary
         watermark
         request {
+          messageId
           text
           author {
             ...AuthorFields
