@@ -178,7 +178,7 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
     kind: 'CHECKPOINT',
     summary: 'It went well.',
     watermark: 4,
-    request: { text: 'fix it', author: ann },
+    request: { messageId: 'm1', text: 'fix it', author: ann },
     trigger: 'TOOLS',
     before: 90,
     after: 70,

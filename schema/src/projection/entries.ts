@@ -247,6 +247,8 @@ export interface ContextMark {
 
 /** A request that is still being worked on, word for word, where the message itself is summarised. */
 export interface CarriedRequest {
+  /** Of the latest message of it. */
+  readonly messageId: string;
   readonly text: string;
   readonly author: Author;
 }

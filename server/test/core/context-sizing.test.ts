@@ -170,3 +170,22 @@ describe('what a tool has put out', () => {
     expect(all(w, 'TOOL')[0]!.content).toMatch(/are left out here/);
   });
 });
+
+it('the results of a batch have a bound together while they wait, so that the workstream can be read (broke: 75 files of 250 KB could not)', () => {
+  const w = createWorld();
+  w.send('read them');
+  w.store();
+  w.declare(...Array.from({ length: 100 }, () => 'read_file'));
+  w.store();
+  w.prepare('read');
+  w.store();
+  for (const callId of callIds(w)) {
+    w.end(callId, { content: 'x'.repeat(250_000) });
+    w.store();
+  }
+  const settled = all(w, 'TOOL_SETTLED').map((e) => e.result.content.length);
+  expect(settled).toHaveLength(100);
+  expect(settled.slice(0, 16)).toEqual(Array(16).fill(250_000));
+  expect(settled.reduce((sum, length) => sum + length, 0)).toBeLessThan(4 * 1024 * 1024 + 100 * 2_200);
+  expect(Math.min(...settled)).toBeGreaterThan(1_900);
+});

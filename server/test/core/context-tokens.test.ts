@@ -151,7 +151,7 @@ describe('the tokens of an entry', () => {
     const body = {
       kind: 'CHECKPOINT',
       summary: 'word '.repeat(100),
-      request: { text: 'word '.repeat(30), author: ann },
+      request: { messageId: 'm1', text: 'word '.repeat(30), author: ann },
     } as EntryBody;
     expect(tokensOf(body)).toBe(134);
   });

@@ -95,7 +95,7 @@ describe('What is shown of a conversation', () => {
         kind: 'CHECKPOINT',
         summary,
         watermark: 1,
-        request: { author, text: 'Go' },
+        request: { messageId: 'm1', author, text: 'Go' },
         trigger: 'MANUAL',
         before: 2,
         after: 1,

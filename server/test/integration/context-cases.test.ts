@@ -69,7 +69,7 @@ describe.concurrent('a summary', () => {
     expect(await talk.say('Only say yes.')).toMatchObject({ type: 'COMPLETED' });
     const [, account, said, ...more] = textsOf(talk.requests.at(-1)!);
     expect(more).toEqual([]);
-    expect(account).toMatch(/^\[What happened before.*asks for nothing\.\]\nGoal: sing/s);
+    expect(account).toMatch(/^\[What happened before.*asks for nothing\.\]\n~~~\nGoal: sing/s);
     expect(said).toMatch(/Only say yes\.$/);
   });
 
@@ -303,10 +303,10 @@ describe.concurrent('what an endpoint counts', () => {
       (turns += 1) === 1 ? reads('watch.json', 'big.txt') : plainly('Watching.')(body);
     talk.answer(either(plainly(summary), turn));
     expect(await talk.say('Watch it.')).toMatchObject({ type: 'COMPLETED' });
-    const [small, big] = toolMessages(talk.requests.at(-1)!);
+    const [small, big] = toolMessages(talk.requests.findLast((request) => !asksForSummary(request))!);
     expect(small).toBe('{"watch_id":"w1"}');
     expect(big).toMatch(/characters (are left out here|is not shown)|is not shown: there is no room/);
-    expect(ofKind(await talk.history(), 'CHECKPOINT')).toMatchObject([{ trigger: 'TOOLS' }]);
+    expect(ofKind(await talk.history(), 'CHECKPOINT')[0]).toMatchObject({ trigger: 'TOOLS' });
   });
 });
 

@@ -101,7 +101,7 @@ const checkpoint = (watermark: number): EntryBody => ({
   kind: 'CHECKPOINT',
   summary: 's',
   watermark,
-  request: { text: 'one', author: ann },
+  request: { messageId: 'm1', text: 'one', author: ann },
   trigger: 'MANUAL',
   before: 9,
   after: 3,

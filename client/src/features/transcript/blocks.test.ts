@@ -284,7 +284,7 @@ const summary: EntryBody = {
   kind: 'CHECKPOINT',
   summary: '# Short',
   watermark: 9,
-  request: { text: 'Build it.', author },
+  request: { messageId: 'm1', text: 'Build it.', author },
   trigger: 'TOOLS',
   before: 7_412,
   after: 1_204,

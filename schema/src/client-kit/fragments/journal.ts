@@ -133,6 +133,7 @@ export const entryFields = graphql(
         summary
         watermark
         request {
+          messageId
           text
           author {
             ...AuthorFields

@@ -10,6 +10,10 @@ const CarriedRequest = builder.objectRef<CarriedRequestModel>('CarriedRequest').
   description:
     'A request that is still being worked on, word for word, where the message itself is summarised.',
   fields: (t) => ({
+    messageId: t.exposeID('messageId', {
+      description:
+        '`Entry.entryId` of the latest message of it; in a fork, of the workstream it was taken from.',
+    }),
     text: t.exposeString('text', {
       description: 'What was asked for; the middle of a very long one is left out, and it says so.',
     }),

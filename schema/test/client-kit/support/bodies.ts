@@ -291,7 +291,7 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
       kind: 'CHECKPOINT',
       summary: 'It went well.',
       watermark: 4,
-      request: { text: 'fix it', author },
+      request: { messageId: 'm1', text: 'fix it', author },
       trigger: 'TOOLS',
       before: 9_000,
       after: 700,

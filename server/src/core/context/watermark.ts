@@ -6,6 +6,7 @@
  */
 import {
   compactionAdvice,
+  isMessage,
   type CarriedRequest,
   type CompactionTrigger,
   type Entry,
@@ -136,13 +137,15 @@ function requestIn(
   const before = closed === -1 ? told.find((entry) => entry.kind === 'CHECKPOINT') : undefined;
   const carried = before?.kind === 'CHECKPOINT' ? before.request : null;
   // Whose turn it is: who asked last.
-  const author = asked.at(-1)?.author ?? carried?.author;
-  if (!author) return null;
+  const latest = asked.at(-1);
+  const author = latest?.author ?? carried?.author;
+  const messageId = asked.findLast(isMessage)?.id ?? carried?.messageId ?? latest?.id;
+  if (!author || messageId === undefined) return null;
   const text = [
     carried?.text ?? '',
     ...asked.filter((e) => e.source !== 'COMPACTION_RESUME').map((e) => e.text),
   ]
     .filter((said) => said !== '')
     .join('\n\n');
-  return text === '' ? null : { author, text: cutMiddle(text, longest) };
+  return text === '' ? null : { messageId, author, text: cutMiddle(text, longest) };
 }

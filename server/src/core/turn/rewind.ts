@@ -56,11 +56,13 @@ export function retry(draft: StepDraft, by: Author, command: Of<'retry'>): Comma
   const said = conversation.findLast(isMessage);
   const kept = command.from === 'MESSAGE' ? said : conversation.findLast(isGround);
   // Its message may be summarised, and what came of it not.
-  const author = said?.author ?? carriedIn(conversation)?.author;
-  if (!author || !kept) return notFound(draft.state);
+  const carried = carriedIn(conversation);
+  const author = said?.author ?? carried?.author;
+  const messageId = said?.id ?? carried?.messageId;
+  if (!author || messageId === undefined || !kept) return notFound(draft.state);
   if (author.id !== by.id) return refuse({ code: 'NOT_YOURS', author });
   const cut = cutAfter(draft, kept.revision, 'RETRY', by);
-  return takenAs(startTurnAgain(cut, by), 'STARTED', (said ?? kept).id);
+  return takenAs(startTurnAgain(cut, by), 'STARTED', messageId);
 }
 
 /** The entry that takes back all after `after`, and how full the context is without that. */
