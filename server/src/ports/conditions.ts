@@ -23,7 +23,7 @@ export type Verdict =
 
 export type ConditionCheck =
   | { readonly type: 'sound' }
-  /** `column`: of the place it is about, 1 for the first character; null: of the whole. `message`: one sentence. */
+  /** `column`: of the place it is about, in UTF-16 code units, 1 for the first; null: of the whole. `message`: one sentence. */
   | {
       readonly type: 'unsound';
       readonly message: string;

@@ -229,8 +229,11 @@ describe('Conditions in CEL', () => {
       }).toEqual({ condition, verdict: { type: 'holds' } });
   });
 
-  it('say the line, too, and count characters and not halves of them', async () => {
-    expect(await conditions.check('output == "a" &&\n  "😀" == nope')).toMatchObject({ line: 2, column: 10 });
+  it('say the line, too, and count in it as the text field of an editor does', async () => {
+    const lines = ['output == "a" &&', '  "😀" == nope'] as const;
+    const column = lines[1].indexOf('nope') + 1;
+    expect(column).toBe(11);
+    expect(await conditions.check(lines.join('\n'))).toMatchObject({ line: 2, column });
   });
 
   it.each([

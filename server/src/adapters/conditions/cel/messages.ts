@@ -24,7 +24,7 @@ export interface Explained {
   readonly at: number | null;
 }
 
-/** `at` counts from 0. */
+/** `at` counts UTF-16 code units, from 0. */
 export function unsoundAt(expression: string, at: number | null, message: string): ConditionCheck {
   if (at === null) return { type: 'unsound', message, line: 1, column: null };
   const before = expression.slice(0, at).split('\n');
@@ -32,8 +32,8 @@ export function unsoundAt(expression: string, at: number | null, message: string
     type: 'unsound',
     message,
     line: before.length,
-    // A person counts characters, not halves of them.
-    column: [...(before.at(-1) ?? '')].length + 1,
+    // As the text field of an editor counts, which puts its mark there.
+    column: (before.at(-1) ?? '').length + 1,
   };
 }
 
