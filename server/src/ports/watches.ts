@@ -9,6 +9,7 @@ import type { Author, Fire, Watch, WatchDefinition } from 'schema/projection';
 
 /** A due poll that is this server's to run until its lease is over. */
 export interface ClaimedPoll {
+  /** Of this poll alone: processes are known by it, and ended with it (D-70). */
   readonly claim: string;
   readonly workstreamId: string;
   readonly watchId: string;
@@ -48,11 +49,6 @@ export interface PollOutcome {
 
 /** RECORDED: it is kept, and what it says is to be delivered. STALE: the watch was changed meanwhile; nothing is told. LOST: another server polls it. */
 export type Landing = 'RECORDED' | 'STALE' | 'LOST';
-
-export interface Delivery {
-  readonly workstreamId: string;
-  readonly fire: Fire;
-}
 
 /** A poll as it is kept. */
 export interface PollRecord {
@@ -126,13 +122,15 @@ export interface WatchStore {
    * it takes, at most one from now, the deadline at the latest, and none after an end; what was made due meanwhile stays.
    */
   record(outcome: PollOutcome): Promise<Landing>;
-  /** What waits to be told, of one workstream that is open, or of all that this server can load; the oldest first. */
-  deliveries(request: {
-    readonly workstreamId: string | null;
+  /** Workstreams that something waits to be told to, and that this server can load: in the order of their ids, after one. */
+  waiting(request: {
     readonly sessionId: string;
     readonly host: string;
     readonly limit: number;
-  }): Promise<readonly Delivery[]>;
+    readonly after: string | null;
+  }): Promise<readonly string[]>;
+  /** What waits to be told to a workstream, if that is open: earlier polls first, so that none is left out before a later one. */
+  deliveries(request: { readonly workstreamId: string; readonly limit: number }): Promise<readonly Fire[]>;
   get(watchId: string): Promise<WatchRow | null>;
   /** Of one workstream (also those that have ended), or of all that have not ended; the newest first. */
   list(request: {

@@ -132,10 +132,20 @@ export function watchesContract(
   const idsOf = (claims: readonly ClaimedPoll[]) => claims.map(({ watchId }) => watchId);
   const untilDue = ({ host, session }: { readonly host: string; readonly session: Session }) =>
     get().storage.watches.untilDue({ sessionId: session.id, host });
-  const deliveries = (
+  const waiting = (
     { host, session }: { readonly host: string; readonly session: Session },
-    workstreamId: string | null = null,
-  ) => get().storage.watches.deliveries({ workstreamId, sessionId: session.id, host, limit: 99 });
+    more: { readonly limit?: number; readonly after?: string | null } = {},
+  ) =>
+    get().storage.watches.waiting({ sessionId: session.id, host, limit: 99, after: null, ...more });
+  const fires = (workstreamId: string, limit = 99) =>
+    get().storage.watches.deliveries({ workstreamId, limit });
+  /** What is told there, and to whom. */
+  async function deliveries(on: { readonly host: string; readonly session: Session }) {
+    const told = [];
+    for (const workstreamId of await waiting(on))
+      for (const fire of await fires(workstreamId)) told.push({ workstreamId, fire });
+    return told;
+  }
   const record = (outcome: PollOutcome) => get().storage.watches.record(outcome);
 
   describe('A watch', () => {
@@ -259,6 +269,15 @@ export function watchesContract(
       });
       expect(await claim(on)).toEqual([]);
       expect(await untilDue(on)).toBeGreaterThan(50_000);
+    });
+
+    it('has a claim that is its alone, also of those claimed together: its processes are ended by that (D-70)', async () => {
+      const on = await machine();
+      await watching(on, [watch(), watch()]);
+      await watching(on, [watch()]);
+      const claims = (await claim(on)).map((one) => one.claim);
+      expect(claims).toHaveLength(3);
+      expect(new Set(claims).size).toBe(3);
     });
 
     it('is not due before its time, and says how long that is (D-81)', async () => {
@@ -471,8 +490,7 @@ export function watchesContract(
       expect(await record(firing(claimed))).toBe('RECORDED');
       const fire = fireOf(claimed);
       expect(await deliveries(on)).toEqual([{ workstreamId: made.id, fire }]);
-      expect(await deliveries(on, made.id)).toEqual([{ workstreamId: made.id, fire }]);
-      expect(await deliveries(on, randomId())).toEqual([]);
+      expect(await fires(randomId())).toEqual([]);
       expect(await get().storage.watches.polls(one.id, { limit: 9, before: null })).toMatchObject([
         { fired: true },
       ]);
@@ -495,10 +513,43 @@ export function watchesContract(
       await record(firing(claimed));
       const fork = await openWorkstream(get().storage, on.session);
       await put(fork, [{ kind: 'SYSTEM', text: 'it fired', source: 'WATCH', fire: fireOf(claimed) }]);
-      expect(await deliveries(on, made.id)).toHaveLength(1);
+      expect(await fires(made.id)).toHaveLength(1);
     });
 
-    it('is told where the workstream can be loaded, the oldest first, and to none that is closed (D-84)', async () => {
+    it('waits with the others of its workstream, earlier polls first, whatever the clock did meanwhile (D-84)', async () => {
+      const on = await machine();
+      const [one, two] = [watch(), watch()];
+      let made = await watching(on, [one, two]);
+      const order = [one.id, two.id].toSorted();
+      for (let poll = 1; poll <= 3; poll += 1) {
+        for (const claimed of await claim(on)) await record(firing(claimed));
+        // What was said first is later by an hour than what comes.
+        if (poll === 1) await get().opened.passes(order, -3_600_000);
+        made = await put(made, [says(one), says(two)]);
+      }
+      const told = async (limit: number) =>
+        (await fires(made.id, limit)).map(({ watchId, poll }) => [watchId, poll]);
+      const all = [1, 2, 3].flatMap((poll) => order.map((id) => [id, poll]));
+      expect(await told(99)).toEqual(all);
+      expect(await told(3)).toEqual(all.slice(0, 3));
+    });
+
+    it('is found by its workstream, page by page, however much waits for each (D-84)', async () => {
+      const on = await machine();
+      const ids: string[] = [];
+      for (let i = 0; i < 3; i += 1) {
+        const made = await watching(on, [watch()]);
+        ids.push(made.id);
+      }
+      for (const claimed of await claim(on)) await record(firing(claimed));
+      const sorted = ids.toSorted();
+      expect(await waiting(on)).toEqual(sorted);
+      expect(await waiting(on, { limit: 2 })).toEqual(sorted.slice(0, 2));
+      expect(await waiting(on, { limit: 2, after: sorted[1]! })).toEqual(sorted.slice(2));
+      expect(await waiting(on, { after: sorted[2]! })).toEqual([]);
+    });
+
+    it('is told where the workstream can be loaded, earlier polls first, and to none that is closed (D-84)', async () => {
       const { storage } = get();
       const [on, there] = [await machine(), await machine()];
       const other = { host: on.host, session: await beginSession(storage, randomId(), on.host) };
@@ -516,7 +567,7 @@ export function watchesContract(
       await storage.ownership.release(made.id, on.session.id, made.epoch);
       expect([await told(other), await told(there)]).toEqual([all, []]);
       made = await put(made, [{ kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada }]);
-      expect([await told(other), await deliveries(on, made.id)]).toEqual([[], []]);
+      expect([await told(other), await fires(made.id)]).toEqual([[], []]);
       // What has ended has nothing to say any more.
       await put(made, [{ kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada }, says(ended(one))]);
       expect(await told(other)).toEqual([[two.id, 1]]);

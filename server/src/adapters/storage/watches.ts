@@ -5,7 +5,6 @@
  * came of it, once, with all that follows from it, in one statement. Times are the database's, and one that goes back
  * puts no poll off by more than its interval. No statement looks at more than what is due, waits, or is asked for.
  */
-import { randomUUID } from 'node:crypto';
 import type { Fire, Watch } from 'schema/projection';
 import { cutHead } from '../../core/kit/cut.ts';
 import { storable } from '../../core/kit/storable.ts';
@@ -56,13 +55,14 @@ const claimSql = `
     where t.host = :host and t.next_poll_at <= ${now} and not ${running('t')} and ${loadable} and ${roomInWorkstream}
       and ${live(':sessionId')}
     order by t.next_poll_at, t.id limit :limit for no key update of t skip locked)
-  update watch t set claim = :claim, claimed_by = :sessionId, lease_until = ${now} + :leaseMs * interval '1 millisecond'
+  update watch t set claim = gen_random_uuid()::text, claimed_by = :sessionId, lease_until = ${now} + :leaseMs * interval '1 millisecond'
   from due where t.id = due.id
-  returning t.id, t.workstream_id as "workstreamId", t.watch, due.workspace, t.polls, due.late, t.errors, t.last_output as output,
+  returning t.id, t.claim, t.workstream_id as "workstreamId", t.watch, due.workspace, t.polls, due.late, t.errors, t.last_output as output,
     ${ms('t.next_poll_at')} as scheduled, coalesce(t.deadline <= ${now}, false) as overdue`;
 
 interface Claimed {
   readonly id: string;
+  readonly claim: string;
   readonly workstreamId: string;
   readonly watch: Watch;
   readonly workspace: string;
@@ -126,11 +126,16 @@ const recordSql = `
     on conflict (watch_id, poll) do nothing)
   select fresh from landed`;
 
-/** Of one workstream, whoever asks has it loaded; a closed one is told nothing, which it could not write down. */
-const deliveriesSql = (ofOne: boolean): string => `
-  select d.workstream_id as "workstreamId", d.fire from watch_delivery d join workstream w on w.id = d.workstream_id
-  where ${ofOne ? `d.workstream_id = :workstreamId and w.lifecycle = 'OPEN'` : `w.host = :host and ${loadable}`}
-  order by d.at, d.watch_id, d.poll limit :limit`;
+const waitingSql = `
+  select d.workstream_id as id from watch_delivery d join workstream w on w.id = d.workstream_id
+  where w.host = :host and ${loadable} and d.workstream_id > :after
+  group by d.workstream_id order by d.workstream_id limit :limit`;
+
+/** A closed one is told nothing, which it could not write down. Not by time, which a clock may have turned round. */
+const deliveriesSql = `
+  select d.fire from watch_delivery d join workstream w on w.id = d.workstream_id
+  where d.workstream_id = :workstreamId and w.lifecycle = 'OPEN'
+  order by d.at, d.watch_id limit :limit`;
 
 /** Where a machine is gone, much more is due than is due here: the planner, who cannot know, would read all there is. */
 export const byIndex = 'set local enable_seqscan = off';
@@ -154,11 +159,8 @@ export function createWatchStore(orm: Orm): WatchStore {
   return {
     claim: (request) =>
       available(async () => {
-        const claim = randomUUID();
-        const rows = await orm.em.fork().execute<Claimed[]>(claimSql, { ...request, claim });
-        return rows
-          .toSorted((a, b) => a.scheduled - b.scheduled || (a.id < b.id ? -1 : 1))
-          .map((row) => claimedPoll(claim, row));
+        const rows = await orm.em.fork().execute<Claimed[]>(claimSql, { ...request });
+        return rows.toSorted((a, b) => a.scheduled - b.scheduled || (a.id < b.id ? -1 : 1)).map(claimedPoll);
       }),
 
     untilDue: (request) =>
@@ -186,15 +188,19 @@ export function createWatchStore(orm: Orm): WatchStore {
         return landed.fresh ? 'RECORDED' : 'STALE';
       }),
 
-    deliveries: (request) =>
-      available(() =>
-        orm.em
+    waiting: (request) =>
+      available(async () => {
+        const rows = await orm.em
           .fork()
-          .execute<{ readonly workstreamId: string; readonly fire: Fire }[]>(
-            deliveriesSql(request.workstreamId !== null),
-            { ...request },
-          ),
-      ),
+          .execute<{ readonly id: string }[]>(waitingSql, { ...request, after: request.after ?? '' });
+        return rows.map(({ id }) => id);
+      }),
+
+    deliveries: (request) =>
+      available(async () => {
+        const rows = await orm.em.fork().execute<{ readonly fire: Fire }[]>(deliveriesSql, { ...request });
+        return rows.map(({ fire }) => fire);
+      }),
 
     get: (watchId) =>
       available(async () => {
@@ -275,8 +281,8 @@ function cutBytes(text: string, bytes: number): string {
   return all.toString('utf8', 0, end);
 }
 
-function claimedPoll(claim: string, row: Claimed): ClaimedPoll {
-  const { id, workstreamId, watch, workspace, polls, late, errors, output, scheduled, overdue } = row;
+function claimedPoll(row: Claimed): ClaimedPoll {
+  const { id, claim, workstreamId, watch, workspace, polls, late, errors, output, scheduled, overdue } = row;
   const { version, definition, author, depth, createdAt } = watch;
   return {
     claim,
