@@ -31,8 +31,9 @@ export class Migration20261130204535_watches extends Migration {
     this.addSql(
       `create table "watch_delivery" ("watch_id" text not null, "poll" int not null, "workstream_id" text not null, "fire" jsonb not null, "at" timestamptz(3) not null, primary key ("watch_id", "poll"));`,
     );
-    this.addSql(`create index "watch_delivery_oldest" on "watch_delivery" ("at", "watch_id", "poll");`);
-    this.addSql(`create index "watch_delivery_of_workstream" on "watch_delivery" ("workstream_id", "at");`);
+    this.addSql(
+      `create index "watch_delivery_of_workstream" on "watch_delivery" ("workstream_id", "poll", "watch_id");`,
+    );
 
     // Each poll changes a row twice; the first change, which no index has, stays in its page.
     this.addSql(`alter table "watch" set (fillfactor = 50);`);

@@ -192,10 +192,7 @@ async function assemble(
     sessionId: session.id,
     random: Math.random,
     limits: { maxLoaded: config.maxLoaded, idleUnloadMs: config.idleUnloadMinutes * 60_000 },
-    async fires(workstreamId) {
-      const asked = { workstreamId, sessionId: session.id, host, limit: firesAtLoad };
-      return (await storage.watches.deliveries(asked)).map(({ fire }) => fire);
-    },
+    fires: (workstreamId) => storage.watches.deliveries({ workstreamId, limit: firesAtLoad }),
   });
   const watchRound = createWatchRound({
     store: storage.watches,

@@ -34,7 +34,8 @@ let most: { all: number; ofOneWatch: number; ofOneWorkstream: number; looks: num
 /** Before the store does what is asked of it; may reject, or take its time. */
 let before: { [K in 'claim' | 'record' | 'deliveries']: () => Promise<void> };
 let asked: { claim: number; record: number };
-let loads: boolean;
+/** Which workstreams can be loaded. */
+let loads: (workstream: string) => boolean;
 let writes: boolean;
 let heard: string[];
 let logged: string[];
@@ -82,7 +83,7 @@ const processes: Processes = {
 };
 
 const store = (): WatchStore => {
-  const { claim, untilDue, record, deliveries, get, list, polls, counts } = watches.store;
+  const { claim, untilDue, record, waiting, deliveries, get, list, polls, counts } = watches.store;
   let looks = 0;
   return {
     async claim(request) {
@@ -100,6 +101,10 @@ const store = (): WatchStore => {
       await before.record();
       return record(outcome);
     },
+    async waiting(request) {
+      await before.deliveries();
+      return waiting(request);
+    },
     async deliveries(request) {
       await before.deliveries();
       return deliveries(request);
@@ -115,16 +120,17 @@ const store = (): WatchStore => {
 const entry = (part: object): Entry =>
   ({ id: 'entry', revision: 1, epoch: 1, at: '2026-01-01T00:00:00.000Z', ...part }) as Entry;
 
-/** The workstream of these, with an actor that writes down what it hears. */
+/** The workstream of these, with an actor that writes down what it hears, but for what it takes for written (D-84). */
 function hear(workstreamId: string, fires: readonly Fire[]): void {
   for (const fire of fires) {
     heard.push(`${fire.watchId} ${fire.poll} ${fire.reason}`);
     const watch = watches.store.get(fire.watchId)?.watch;
-    if (!writes || !watch) continue;
-    const ended = { ...watch, status: 'ENDED', end: 'FIRED', due: null };
+    if (!writes || !watch || fire.poll <= watch.lastFire) continue;
+    const told = { ...watch, lastFire: fire.poll, due: null };
+    const ended = { ...told, status: 'ENDED', end: 'FIRED' };
     watches.commit(workstreamId, [
       entry({ kind: 'SYSTEM', fire }),
-      ...(fire.ended ? [entry({ kind: 'WATCH', watch: ended })] : []),
+      entry({ kind: 'WATCH', watch: fire.ended ? ended : told }),
     ]);
   }
 }
@@ -137,7 +143,7 @@ async function begin(sessionId: string, concurrency?: number): Promise<WatchRoun
     ...by,
     registry: {
       load: async (id) =>
-        loads
+        loads(id)
           ? { type: 'loaded', actor: { fired: (fires) => hear(id, fires) } }
           : { type: 'Rejected', code: 'STORAGE_UNAVAILABLE' },
     },
@@ -210,7 +216,7 @@ beforeEach(() => {
   most = { all: 0, ofOneWatch: 0, ofOneWorkstream: 0, looks: 0 };
   before = { claim: nothing, record: nothing, deliveries: nothing };
   asked = { claim: 0, record: 0 };
-  [loads, writes] = [true, true];
+  [loads, writes] = [() => true, true];
 });
 
 const begun = (id = 'w/a'): number[] => runs.filter(({ watch: by }) => by === id).map(({ at }) => at);
@@ -489,14 +495,42 @@ describe('What a watch has to say', () => {
     expect(heard).toHaveLength(4);
   });
 
+  it('is told after what it said before and could not be told: nothing is left out (D-84)', async () => {
+    watch('w/a');
+    loads = () => false;
+    round = await begin('one');
+    await clock.advance(25 * s);
+    loads = () => true;
+    // The next poll is over before what waits is looked for.
+    before.deliveries = away;
+    await clock.advance(5.5 * s);
+    before.deliveries = nothing;
+    await clock.advance(2.5 * s);
+    expect([clock.now(), heard]).toEqual([33 * s, ['w/a 2 CHANGE', 'w/a 3 CHANGE', 'w/a 4 CHANGE']]);
+    await clock.advance(8 * s);
+    expect(heard.slice(3)).toEqual(['w/a 5 CHANGE']);
+  });
+
+  it('is told though others cannot be told what waits for them, however many and much that is (D-84)', async () => {
+    const many = Array.from({ length: 150 }, (_, i) => `a${i}`);
+    loads = (id) => id === 'z' && clock.now() >= 60 * s;
+    for (const id of many) watch(`${id}/a`, { repeat: false });
+    for (let i = 0; i < 5; i++) watch(`b/${i}`);
+    round = await begin('one', 300);
+    await clock.advance(30 * s);
+    watch('z/a', { repeat: false });
+    await clock.advance(60 * s);
+    expect(heard).toEqual(['z/a 2 CHANGE']);
+  });
+
   it('is told by the next server where one crashed before it told it, and asks for no poll (D-84)', async () => {
     watch('w/a', { repeat: false });
-    loads = false;
+    loads = () => false;
     await begin('one');
     await clock.advance(11 * s);
     expect(heard).toEqual([]);
     live.delete('one');
-    loads = true;
+    loads = () => true;
     await begin('two');
     await clock.advance(0);
     expect([heard, runs.length]).toEqual([['w/a 2 CHANGE'], 2]);
@@ -504,10 +538,10 @@ describe('What a watch has to say', () => {
 
   it('waits for a workstream that cannot be loaded, and for a database that is away (D-84)', async () => {
     watch('w/a', { repeat: false });
-    loads = false;
+    loads = () => false;
     round = await begin('one');
     await clock.advance(15 * s);
-    loads = true;
+    loads = () => true;
     before.deliveries = away;
     await clock.advance(15 * s);
     expect(heard).toEqual([]);

@@ -31,6 +31,10 @@ storageContract(async () => {
          where id = any($1)`,
         [watchIds, ms],
       );
+      await database.sql(
+        `update watch_delivery set at = at - $2 * interval '1 millisecond' where watch_id = any($1)`,
+        [watchIds, ms],
+      );
     },
     close: () => database.drop(),
   };

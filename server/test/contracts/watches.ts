@@ -135,8 +135,7 @@ export function watchesContract(
   const waiting = (
     { host, session }: { readonly host: string; readonly session: Session },
     more: { readonly limit?: number; readonly after?: string | null } = {},
-  ) =>
-    get().storage.watches.waiting({ sessionId: session.id, host, limit: 99, after: null, ...more });
+  ) => get().storage.watches.waiting({ sessionId: session.id, host, limit: 99, after: null, ...more });
   const fires = (workstreamId: string, limit = 99) =>
     get().storage.watches.deliveries({ workstreamId, limit });
   /** What is told there, and to whom. */

@@ -9,7 +9,6 @@ import type { Clock } from '../../src/ports/clock.ts';
 import {
   pollsKept,
   type ClaimedPoll,
-  type Delivery,
   type Landing,
   type PollOutcome,
   type PollRecord,
@@ -41,7 +40,7 @@ interface Row {
   readonly lastOutput: string | null;
   readonly lastError: string | null;
   readonly history: readonly PollRecord[];
-  readonly waiting: readonly { readonly at: number; readonly fire: Fire }[];
+  readonly waiting: readonly Fire[];
 }
 
 /** What the store answers, at once. */
@@ -173,7 +172,7 @@ export function createMemoryWatches({
       outputTail: tail,
     };
     const fire = said.fire === null ? null : (JSON.parse(said.fire) as Fire);
-    const isNew = fire !== null && row.waiting.every((other) => other.fire.poll !== fire.poll);
+    const isNew = fire !== null && row.waiting.every((other) => other.poll !== fire.poll);
     change(row, {
       claim: null,
       claimedBy: null,
@@ -183,29 +182,26 @@ export function createMemoryWatches({
       ...(ran && { lastPollAt: at, history: [kept, ...row.history].slice(0, pollsKept) }),
       ...(fresh && { errors: said.errors }),
       ...(fresh && ran && { lastExitCode: exitCode, lastError: error, lastOutput: said.output }),
-      ...(fresh && isNew && { waiting: [...row.waiting, { at: now, fire }] }),
+      ...(fresh && isNew && { waiting: [...row.waiting, fire] }),
       next: fresh ? nextOf(row, said, now) : row.next,
     });
     return fresh ? 'RECORDED' : 'STALE';
   }
 
-  function deliveries({
-    workstreamId,
-    sessionId,
-    host,
-    limit,
-  }: Parameters<WatchStore['deliveries']>[0]): readonly Delivery[] {
-    return [...rows.values()]
-      .filter((row) =>
-        workstreamId === null
-          ? isHere(row.workstreamId, host) && isLoadable(row.workstreamId, sessionId)
-          : row.workstreamId === workstreamId && workstream(workstreamId)?.lifecycle === 'OPEN',
-      )
-      .flatMap((row) => row.waiting.map((said) => ({ row, ...said })))
-      .toSorted((a, b) => a.at - b.at || compare(a.row.watch.id, b.row.watch.id) || a.fire.poll - b.fire.poll)
+  /** Of workstreams that this server can load, with something to tell. */
+  const telling = ({ sessionId, host }: { readonly sessionId: string; readonly host: string }) =>
+    [...rows.values()].filter(
+      ({ workstreamId, waiting }) =>
+        waiting.length > 0 && isHere(workstreamId, host) && isLoadable(workstreamId, sessionId),
+    );
+
+  const deliveries = ({ workstreamId, limit }: Parameters<WatchStore['deliveries']>[0]): readonly Fire[] =>
+    [...rows.values()]
+      .filter((row) => row.workstreamId === workstreamId && workstream(workstreamId)?.lifecycle === 'OPEN')
+      .flatMap((row) => row.waiting)
+      .toSorted((a, b) => a.poll - b.poll || compare(a.watchId, b.watchId))
       .slice(0, limit)
-      .map(({ row, fire }): Delivery => stored({ workstreamId: row.workstreamId, fire }));
-  }
+      .map((fire) => stored(fire));
 
   const shown = (row: Row): WatchRow => {
     const { workstreamId, watch, polls, fires, next, lastPollAt, lastExitCode, lastOutput, lastError } = row;
@@ -241,7 +237,7 @@ export function createMemoryWatches({
         if (fire && teller?.workstreamId === workstreamId)
           next = new Map(next).set(fire.watchId, {
             ...teller,
-            waiting: teller.waiting.filter((other) => other.fire.poll !== fire.poll),
+            waiting: teller.waiting.filter((other) => other.poll !== fire.poll),
           });
       }
       rows = next;
@@ -279,6 +275,11 @@ export function createMemoryWatches({
         return at === Infinity ? null : at - now;
       },
       record,
+      waiting: ({ limit, after, ...by }) =>
+        [...new Set(telling(by).map(({ workstreamId }) => workstreamId))]
+          .toSorted(compare)
+          .filter((id) => after === null || id > after)
+          .slice(0, limit),
       deliveries,
       get(id) {
         const row = rows.get(id);
@@ -311,7 +312,7 @@ export function createMemoryWatches({
           due: free.length,
           running: due.filter((row) => isRunning(row) && row.claimedBy === request.sessionId).length,
           late: free.filter((row) => row.next! < now - 1_000).length,
-          waiting: deliveries({ ...request, workstreamId: null, limit: Infinity }).length,
+          waiting: telling(request).reduce((sum, { waiting }) => sum + waiting.length, 0),
         };
       },
     },

@@ -135,7 +135,7 @@ const waitingSql = `
 const deliveriesSql = `
   select d.fire from watch_delivery d join workstream w on w.id = d.workstream_id
   where d.workstream_id = :workstreamId and w.lifecycle = 'OPEN'
-  order by d.at, d.watch_id limit :limit`;
+  order by d.poll, d.watch_id limit :limit`;
 
 /** Where a machine is gone, much more is due than is due here: the planner, who cannot know, would read all there is. */
 export const byIndex = 'set local enable_seqscan = off';

@@ -130,7 +130,10 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     const landing = await keep(outcome);
     if (landing !== 'RECORDED' || !outcome.fire) return;
     fires += 1;
-    await teller.tell(claim.workstreamId, [outcome.fire]);
+    await teller.tell(claim.workstreamId).catch((error: unknown) =>
+      // It waits with the others.
+      log.warn({ watch: claim.watchId, error: String(error) }, 'a fire could not be told yet; trying again'),
+    );
   }
 
   /** Until it is kept, or another server's by now. Rejects when the database refuses it. */

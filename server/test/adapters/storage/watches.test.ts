@@ -170,9 +170,7 @@ describe('Polls', () => {
     const fire = fireOf(claims[0]!);
     expect(await asked(() => watches.record(outcomeOf(claims[0]!, { fire })))).toHaveLength(1);
     expect(await storage.watches.polls(fire.watchId, { limit: 9, before: null })).toHaveLength(1);
-    expect(
-      await watches.deliveries({ workstreamId: made.id, sessionId: session.id, host, limit: 9 }),
-    ).toHaveLength(1);
+    expect(await watches.deliveries({ workstreamId: made.id, limit: 9 })).toHaveLength(1);
   });
 
   it('are looked for among what is due here: not in the history, nor in what ended, rests, or is due on a machine that is gone (D-81)', async () => {
@@ -201,8 +199,8 @@ describe('Polls', () => {
       listing: () => watches.list({ workstreamId: null, ended: false, limit: 20, after: null }),
       listingOne: () => watches.list({ workstreamId: 'due1', ended: true, limit: 20, after: null }),
       paging: () => watches.polls('due1', { limit: 20, before: 100 }),
-      telling: () => watches.deliveries({ ...here, workstreamId: 'due1', limit: 20 }),
-      tellingAll: () => watches.deliveries({ ...here, workstreamId: null, limit: 20 }),
+      telling: () => watches.deliveries({ workstreamId: 'due1', limit: 20 }),
+      tellingAll: () => watches.waiting({ ...here, limit: 20, after: null }),
       counting: () => watches.counts(here),
     };
     for (const [what, look] of Object.entries(looks)) {

@@ -185,10 +185,7 @@ export async function createWorld(
     sessionId,
     random: options.random ?? (() => 0.5),
     ...(options.limits && { limits: options.limits }),
-    async fires(workstreamId) {
-      const asked = { workstreamId, sessionId, host, limit: 100 };
-      return (await storage.watches.deliveries(asked)).map(({ fire }) => fire);
-    },
+    fires: (workstreamId) => storage.watches.deliveries({ workstreamId, limit: 100 }),
   });
   const lookout = options.looksOut
     ? createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log })

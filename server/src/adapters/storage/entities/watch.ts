@@ -107,10 +107,7 @@ const deliverySchema = defineEntity({
     fire: p.json().$type<Fire>(),
     at: p.datetime(3),
   },
-  indexes: [
-    { name: 'watch_delivery_oldest', properties: ['at', 'watch', 'poll'] },
-    { name: 'watch_delivery_of_workstream', properties: ['workstreamId', 'at'] },
-  ],
+  indexes: [{ name: 'watch_delivery_of_workstream', properties: ['workstreamId', 'poll', 'watch'] }],
 });
 export class WatchDeliveryRow extends deliverySchema.class {}
 deliverySchema.setClass(WatchDeliveryRow);
