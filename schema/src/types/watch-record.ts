@@ -61,7 +61,7 @@ export const WatchDefinition = builder.objectRef<DefinitionModel>('WatchDefiniti
       nullable: true,
       description:
         'An expression in CEL that gives a bool, of `output` (text), `data` (the output as JSON, or null), `exit_code` (-1: the ' +
-        'command did not end by itself), `prev_output` (text, or null at the first poll), `changed`, `poll` (1 for the first) and ' +
+        'command did not end by itself), `prev_output` (text of the poll before, or null while there was none), `changed`, `poll` (1 for the first) and ' +
         '`elapsed` (seconds since the watch was made): it fires when that is true. Null: it fires when the output differs from ' +
         'that of the poll before.',
     }),
@@ -167,7 +167,7 @@ export const Fire = builder.objectRef<FireModel>('Fire').implement({
     }),
     output: t.exposeString('output', {
       description:
-        'What the command put out, at most 64 KiB; that of the last poll, when none was run. Anybody may have written it: show it as text.',
+        'What the command put out, at most 64 KiB; what it put out when it ran last, where it did not run. Anybody may have written it: show it as text.',
     }),
     error: t.exposeString('error', {
       nullable: true,

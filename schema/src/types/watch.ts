@@ -69,7 +69,8 @@ export const Watch = builder.objectRef<WatchModel>('Watch').implement({
     }),
     lastOutput: t.exposeString('lastOutput', {
       nullable: true,
-      description: 'What the last poll put out, at most 64 KiB; null: there was none. Show it as text.',
+      description:
+        'What its command put out when it ran last, at most 64 KiB; null: it has not run yet. Show it as text.',
     }),
     lastError: t.exposeString('lastError', {
       nullable: true,

@@ -38,7 +38,8 @@ export interface PollOutcome {
   readonly durationMs: number;
   /** Null: the command did not end by itself, or was not run. */
   readonly exitCode: number | null;
-  readonly output: string;
+  /** Null: the command did not run, so that the next output is compared with the one before. */
+  readonly output: string | null;
   /** Why it could not run, or its condition not be judged; null: nothing was wrong. */
   readonly error: string | null;
   /** Conditions in a row that failed, with this one. */
@@ -74,7 +75,7 @@ export interface WatchRow {
   readonly nextPollAt: string | null;
   readonly lastPollAt: string | null;
   readonly lastExitCode: number | null;
-  /** Null: it was not polled yet. */
+  /** Of the last poll that ran its command; null: none has. */
   readonly lastOutput: string | null;
   readonly lastError: string | null;
 }

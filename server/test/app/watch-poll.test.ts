@@ -189,9 +189,16 @@ describe('A command that did not start', () => {
     expect([outcome.error, outcome.fire, judged]).toEqual(['The workspace is gone.', null, []]);
   });
 
-  it('is no change, and leaves what the next one is compared with (D-83)', async () => {
-    const outcome = await polled({ prevOutput: 'red' });
-    expect([outcome.fire, outcome.output]).toEqual([null, 'red']);
+  it('is no change, and has no output that the next one could be compared with (D-83)', async () => {
+    for (const prevOutput of ['red', '', null]) {
+      const outcome = await polled({ prevOutput });
+      expect([outcome.fire, outcome.output]).toEqual([null, null]);
+    }
+  });
+
+  it('is told with the last output, where there was one, when it was the last poll (D-84)', async () => {
+    expect((await polled({ poll: 100, prevOutput: 'red' })).fire).toMatchObject({ output: 'red' });
+    expect((await polled({ poll: 100, prevOutput: null })).fire).toMatchObject({ output: '' });
   });
 
   it('is no good word for a condition that failed before (D-83)', async () => {

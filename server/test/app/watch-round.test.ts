@@ -27,8 +27,8 @@ let watches: MemoryWatches;
 let runs: Run[];
 /** How long each command takes. */
 let takes: number;
-/** What a command puts out, by its watch and the run of it. */
-let prints: (watch: string, run: number) => string;
+/** What a command puts out, by its watch and the run of it; null: it cannot be started. */
+let prints: (watch: string, run: number) => string | null;
 let running: string[];
 let most: { all: number; ofOneWatch: number; ofOneWorkstream: number; looks: number };
 /** Before the store does what is asked of it; may reject, or take its time. */
@@ -70,11 +70,12 @@ const processes: Processes = {
     });
     running = running.toSpliced(running.indexOf(script), 1);
     runs[index] = { ...runs[index]!, end: clock.now() };
+    const output = prints(script, nth);
     return {
-      ending: isOver ? 'exited' : 'aborted',
-      exitCode: isOver ? 0 : null,
+      ending: isOver ? (output === null ? 'notStarted' : 'exited') : 'aborted',
+      exitCode: isOver && output !== null ? 0 : null,
       signal: null,
-      output: prints(script, nth),
+      output: output ?? '',
       message: null,
     };
   },
@@ -473,6 +474,14 @@ describe('A round that is stopped', () => {
 describe('What a watch has to say', () => {
   beforeEach(() => {
     prints = (_id, run) => `${run}`;
+  });
+
+  it('is no change from a poll that could not run, be that the first one or not (D-83)', async () => {
+    prints = (_id, run) => ([1, 2, 4].includes(run) ? null : run < 6 ? 'x' : 'y');
+    watch('w/a');
+    round = await begin('one');
+    await clock.advance(65 * s);
+    expect([runs.length, heard]).toEqual([7, ['w/a 6 CHANGE']]);
   });
 
   it('is told at once, and once when it is written down (D-84)', async () => {

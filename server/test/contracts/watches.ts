@@ -651,6 +651,23 @@ export function watchesContract(
       expect(await claimOne(on)).toMatchObject({ prevOutput: null, errors: 0, poll: 3 });
     });
 
+    it('is nothing that the next is compared with, where its command did not run (D-83)', async () => {
+      const on = await machine();
+      const one = watch();
+      await watching(on, [one]);
+      const outputs = [null, 'date', null, 'time'];
+      const before = [];
+      for (const output of outputs) {
+        const claimed = await claimOne(on);
+        before.push(claimed.prevOutput);
+        await record(outcomeOf(claimed, { output, exitCode: output === null ? null : 0 }));
+        await get().opened.passes([one.id], 60_500);
+      }
+      expect(before).toEqual([null, null, 'date', 'date']);
+      const polls = await get().storage.watches.polls(one.id, { limit: 9, before: null });
+      expect(polls.map(({ outputTail }) => outputTail)).toEqual(['time', '', 'date', '']);
+    });
+
     it('is followed by the deadline, where that is before the next one (D-81)', async () => {
       const on = await machine();
       const one = watch();

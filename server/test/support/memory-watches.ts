@@ -181,7 +181,8 @@ export function createMemoryWatches({
       fires: row.fires + (fired ? 1 : 0),
       ...(ran && { lastPollAt: at, history: [kept, ...row.history].slice(0, pollsKept) }),
       ...(fresh && { errors: said.errors }),
-      ...(fresh && ran && { lastExitCode: exitCode, lastError: error, lastOutput: said.output }),
+      ...(fresh &&
+        ran && { lastExitCode: exitCode, lastError: error, lastOutput: said.output ?? row.lastOutput }),
       ...(fresh && isNew && { waiting: [...row.waiting, fire] }),
       next: fresh ? nextOf(row, said, now) : row.next,
     });

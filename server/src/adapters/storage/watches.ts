@@ -105,7 +105,7 @@ const recordSql = `
       errors = case when held.fresh then :errors else t.errors end,
       last_exit_code = case when held.fresh and :ran then :exitCode::int else t.last_exit_code end,
       last_error = case when held.fresh and :ran then :error::text else t.last_error end,
-      last_output = case when held.fresh and :ran and t.last_output is distinct from :output then :output else t.last_output end,
+      last_output = case when held.fresh and :ran then coalesce(:output::text, t.last_output) else t.last_output end,
       next_poll_at = case
         when held.fresh and :ended then null
         when not held.fresh or t.next_poll_at is distinct from :scheduledAt::timestamptz(3) then t.next_poll_at
@@ -252,7 +252,7 @@ export function createWatchStore(orm: Orm): WatchStore {
 }
 
 export function recordParameters({ claim, durationMs, exitCode, output, error, errors, fire }: PollOutcome) {
-  const text = storable(output);
+  const text = output === null ? null : storable(output);
   return {
     watchId: claim.watchId,
     claim: claim.claim,
@@ -265,8 +265,8 @@ export function recordParameters({ claim, durationMs, exitCode, output, error, e
     exitCode,
     errors,
     error: storable(error),
-    output: cutBytes(text, outputBytesKept),
-    tail: cutHead(text, tailKept),
+    output: text === null ? null : cutBytes(text, outputBytesKept),
+    tail: cutHead(text ?? '', tailKept),
     fire: fire === null ? null : JSON.stringify(storable(fire)),
   };
 }

@@ -3,8 +3,8 @@
  * or keeping it (the store).
  *
  * Invariants: a command that may not run is not run; a condition that fails three times in a row ends its watch, and
- * until then fires nothing; the first poll of a watch without a condition is what later ones are compared with. A command
- * that did not start is neither a change nor a word about the condition.
+ * until then fires nothing; the first output of a watch without a condition is what later ones are compared with. A command
+ * that did not start has no output: it is neither a change, nor compared with, nor a word about the condition.
  */
 import type { Fire } from 'schema/projection';
 import { deniedIn } from '../../core/approvals/denied.ts';
@@ -38,7 +38,7 @@ export async function poll(
     claim,
     durationMs: 0,
     exitCode: null,
-    output: claim.prevOutput ?? '',
+    output: null,
     errors,
   } as const;
   if (claim.overdue)
@@ -71,8 +71,7 @@ export async function poll(
     claim,
     durationMs: Math.max(0, clock.now() - began),
     exitCode: result.exitCode,
-    // What never started has put out nothing: later polls are compared with the one before it.
-    output: result.ending === 'notStarted' ? nothingRun.output : result.output,
+    output: result.ending === 'notStarted' ? null : result.output,
   };
   const judged = await judge(conditions, claim, result);
   // The judges end with the server, which says nothing about the condition.
@@ -130,14 +129,14 @@ const sentences = (...said: readonly (string | null)[]): string | null =>
   said.filter((part) => part !== null).join(' ') || null;
 
 const fireOf = (
-  { watchId, poll: number, definition, author, depth, createdAt, scheduledAt }: ClaimedPoll,
+  { watchId, poll: number, definition, author, depth, createdAt, scheduledAt, prevOutput }: ClaimedPoll,
   {
     reason,
     ended,
     exitCode,
     output,
     error,
-  }: Pick<Fire, 'reason' | 'ended' | 'exitCode' | 'output' | 'error'>,
+  }: Pick<Fire, 'reason' | 'ended'> & Pick<PollOutcome, 'exitCode' | 'output' | 'error'>,
 ): Fire => ({
   watchId,
   poll: number,
@@ -146,7 +145,7 @@ const fireOf = (
   definition,
   elapsedSeconds: secondsBetween(createdAt, scheduledAt),
   exitCode,
-  output,
+  output: output ?? prevOutput ?? '',
   error,
   author,
   depth,

@@ -39,7 +39,7 @@ const watchSchema = defineEntity({
     errors: p.integer(),
     lastPollAt: p.datetime(3).nullable(),
     lastExitCode: p.integer().nullable(),
-    /** What the next poll of this command is compared with; null: it was not polled yet. */
+    /** What the next poll of this command is compared with; null: it has not run yet. */
     lastOutput: p.text().nullable(),
     lastError: p.text().nullable(),
   },
