@@ -13,19 +13,21 @@ export interface Ending {
   /** Null when only the markers are known: the server that started them is gone. */
   readonly group: number | null;
   readonly callIds: ReadonlySet<string>;
+  /** When the first of their processes began (`startOf`); null: nobody knows. */
+  readonly since: number | null;
   readonly graceMs: number;
 }
 
 /** Ends the group and every process marked with one of the calls. False when some could not be confirmed gone. */
 export async function endAll({ clock }: { readonly clock: Clock }, ending: Ending): Promise<boolean> {
-  const { group, callIds } = ending;
+  const { group, callIds, since } = ending;
   const killAt = clock.now() + ending.graceMs;
   // At once, before anything is looked up: Stop means now.
   if (group !== null) signalGroup(group, 'SIGTERM');
   // SIGTERM goes to each only once: what handles it may take the second one for impatience, and lose its work.
   const asked = new Set<string>();
   for (let round = 0; ; round++) {
-    const strays = (await findMarked(callIds)).filter((process) => process.group !== group);
+    const strays = (await findMarked(callIds, since)).filter((process) => process.group !== group);
     const groupAlive = group !== null && (await isGroupAlive(group));
     if (strays.length === 0 && !groupAlive) return true;
 

@@ -19,6 +19,6 @@ export async function endLeftovers(
   );
   const found = new Set(left.map((process) => process.callId));
   // No grace: nobody is left to read what they would still say.
-  if (found.size > 0) await endAll(deps, { group: null, callIds: found, graceMs: 0 });
+  if (found.size > 0) await endAll(deps, { group: null, callIds: found, since: null, graceMs: 0 });
   return [...found];
 }

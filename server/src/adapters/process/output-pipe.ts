@@ -21,18 +21,47 @@ export interface OutputPipe {
   closeWriter(): void;
 }
 
+/** A process is needed to make pipes, so some more are made with it, for the next commands. */
+const madeAtOnce = 8;
+
+interface Ends {
+  readonly reader: number;
+  readonly writer: number;
+}
+const unused: Ends[] = [];
+let making: Promise<void> | null = null;
+
 /** Rejects when the machine gives no pipe. */
 export async function openOutputPipe(): Promise<OutputPipe> {
+  for (;;) {
+    const ends = unused.shift();
+    if (ends) {
+      const reader = new Socket({ fd: ends.reader, readable: true, writable: false });
+      return { reader, writer: ends.writer, closeWriter: () => closeSync(ends.writer) };
+    }
+    making ??= makeSome().finally(() => (making = null));
+    await making;
+  }
+}
+
+async function makeSome(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-'));
   try {
-    const path = join(folder, 'output');
-    await promisify(execFile)('mkfifo', ['-m', '600', path]);
-    // Neither waits: the reader does not block, and then there is one for the writer.
-    const end = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const writer = openSync(path, constants.O_WRONLY);
-    const reader = new Socket({ fd: end, readable: true, writable: false });
-    return { reader, writer, closeWriter: () => closeSync(writer) };
+    const paths = Array.from({ length: madeAtOnce }, (_, i) => join(folder, String(i)));
+    await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
+    for (const path of paths) unused.push(openEnds(path));
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Neither waits: the reader does not block, and then there is one for the writer. */
+function openEnds(path: string): Ends {
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return { reader, writer: openSync(path, constants.O_WRONLY) };
+  } catch (error) {
+    closeSync(reader);
+    throw error;
   }
 }

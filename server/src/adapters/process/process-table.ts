@@ -5,9 +5,9 @@
  * Invariants: the server's own process and group are never signalled; a process is signalled by its pid only in the
  * moment its marker was seen, and only if it is still the same one.
  */
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { callMarker, sessionMarker } from './environment.ts';
 
 const hasProcessTable = process.platform === 'linux';
@@ -36,9 +36,21 @@ export async function isGroupAlive(group: number): Promise<boolean> {
   return stats.some((stat) => stat?.group === group);
 }
 
-/** The live processes that carry the marker of one of these calls. Empty where markers cannot be seen. */
-export async function findMarked(callIds: ReadonlySet<string>): Promise<readonly MarkedProcess[]> {
-  return callIds.size === 0 ? [] : findMarkedBy(({ callId }) => callIds.has(callId));
+/**
+ * The live processes that carry the marker of one of these calls. Empty where markers cannot be seen.
+ * `since`: when the first of them began; none of before can be one, and need not be asked, which is most of the cost.
+ */
+export async function findMarked(
+  callIds: ReadonlySet<string>,
+  since: number | null = null,
+): Promise<readonly MarkedProcess[]> {
+  return callIds.size === 0 ? [] : findMarkedBy(({ callId }) => callIds.has(callId), since);
+}
+
+/** Of a process that nobody has collected, also a dead one: ticks since boot; null where that cannot be seen. */
+export function startOf(pid: number): number | null {
+  const text = hasProcessTable ? readOrNull(`/proc/${pid}/stat`) : null;
+  return text === null ? null : Number(statFields(text)[startField]);
 }
 
 /** The sessions that started what runs now, of all installations whose processes may be read here. */
@@ -48,9 +60,13 @@ export async function findSessions(): Promise<readonly string[]> {
 }
 
 /** The live processes whose markers are the ones wanted. */
-export async function findMarkedBy(wanted: (marks: Marks) => boolean): Promise<readonly MarkedProcess[]> {
+export async function findMarkedBy(
+  wanted: (marks: Marks) => boolean,
+  since: number | null = null,
+): Promise<readonly MarkedProcess[]> {
   if (!hasProcessTable) return [];
-  const found = (await Promise.all((await processIds()).map((pid) => readMarked(pid, wanted)))).filter(
+  const candidates = since === null ? await processIds() : await begunSince(since);
+  const found = (await Promise.all(candidates.map((pid) => readMarked(pid, wanted)))).filter(
     (process) => process !== null,
   );
   const pids = new Set(found.map((process) => process.pid));
@@ -91,17 +107,70 @@ interface Stat {
   readonly startedAt: string;
 }
 
-/** proc(5): `pid (comm) state ppid pgrp …`, the start time is the 22nd. Null for the dead and the collected. */
+/** proc(5): `pid (comm) state ppid pgrp …`; those from the state on. The name may itself hold spaces and parentheses. */
+const statFields = (text: string): readonly string[] => text.slice(text.lastIndexOf(')') + 2).split(' ');
+/** Among them; proc(5) counts it the 22nd. */
+const startField = 19;
+
+/** Null for the dead and the collected. */
 function parseStat(text: string | null): Stat | null {
   if (text === null) return null;
-  // The name may itself hold spaces and parentheses.
-  const [state, , group, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const fields = statFields(text);
+  const [state, , group] = fields;
   if (state === undefined || state === 'Z' || state === 'X') return null;
-  return { group: Number(group), startedAt: rest[16] ?? '' };
+  return { group: Number(group), startedAt: fields[startField] ?? '' };
 }
 
 const readStat = async (pid: number): Promise<Stat | null> =>
   parseStat(await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null));
+
+/** How many processes are looked at before others have their turn. */
+const processesPerTurn = 256;
+const statBytes = Buffer.alloc(1_024);
+
+interface Begun {
+  readonly pid: number;
+  readonly start: number;
+}
+let coming: Promise<readonly Begun[]> | null = null;
+
+/** When what lives now began: one look, shared by all who ask for it before it is taken. */
+function lookAtAll(): Promise<readonly Begun[]> {
+  coming ??= nextTurn().then(async () => {
+    coming = null;
+    const begun: Begun[] = [];
+    const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    for (const [i, name] of names.entries()) {
+      if (i % processesPerTurn === processesPerTurn - 1) await nextTurn();
+      const stat = parseStat(readStatNow(name));
+      if (stat) begun.push({ pid: Number(name), start: Number(stat.startedAt) });
+    }
+    return begun;
+  });
+  return coming;
+}
+
+async function begunSince(since: number): Promise<readonly number[]> {
+  return (await lookAtAll()).filter(({ start }) => start >= since).map(({ pid }) => pid);
+}
+
+/** Without the thread pool, which costs many times what the kernel takes for it; the kernel waits for nobody here. */
+function readStatNow(pid: string): string | null {
+  let file: number;
+  try {
+    file = openSync(`/proc/${pid}/stat`, 'r');
+  } catch {
+    return null;
+  }
+  try {
+    return statBytes.toString('latin1', 0, readSync(file, statBytes));
+  } catch {
+    // It ended just now.
+    return null;
+  } finally {
+    closeSync(file);
+  }
+}
 
 async function readMarked(
   pid: number,

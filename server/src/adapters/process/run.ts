@@ -8,6 +8,7 @@ import { endAll, graceMs } from './ending.ts';
 import { commandEnvironment } from './environment.ts';
 import { createLiveOutput } from './live-output.ts';
 import { openOutputPipe, type OutputPipe } from './output-pipe.ts';
+import { startOf } from './process-table.ts';
 import { openWorkingFolder, type WorkingFolder } from './working-folder.ts';
 
 interface Deps {
@@ -23,7 +24,7 @@ export async function runCommand(
 ): Promise<CommandResult> {
   const started = await start(sessionId, command, signal);
   if (typeof started === 'string') return notStarted(started);
-  const { exit, group, output } = started;
+  const { exit, group, since, output } = started;
 
   const kept = createCappedOutput(
     command.maxOutputBytes,
@@ -36,7 +37,7 @@ export async function runCommand(
   });
 
   const cut = await firstOf({ clock }, exit, command.timeoutMs, signal);
-  const gone = await endAll({ clock }, { group, callIds: new Set([command.callId]), graceMs });
+  const gone = await endAll({ clock }, { group, since, callIds: new Set([command.callId]), graceMs });
   // A shell that could not be killed has no exit to wait for.
   const ended = gone ? await exit : await Promise.race([exit, Promise.resolve(null)]);
   await read.finish();
@@ -63,6 +64,8 @@ interface Started {
   /** Listened for from the moment it was spawned: a short command is over before anything else is awaited. */
   readonly exit: Promise<Exit>;
   readonly group: number;
+  /** When its first process began. */
+  readonly since: number | null;
   readonly output: Readable;
 }
 
@@ -117,7 +120,8 @@ async function spawnIn(
   }
   // Later errors (a signal that could not be sent) change nothing for us.
   child.on('error', () => {});
-  return { exit: exitOf(child), group: child.pid };
+  // At once: it is not collected before others have their turn.
+  return { exit: exitOf(child), group: child.pid, since: startOf(child.pid) };
 }
 
 function whyNot(error: NodeJS.ErrnoException, command: Command): string {

@@ -30,8 +30,9 @@ describe('a command that runs to its end', () => {
     expect((await start('ls -a "$TMPDIR"', { cwd: own }).result).output).toBe('.\n..\n');
     const descriptors = (): number => readdirSync('/dev/fd').length;
     const open = descriptors();
-    for (let i = 0; i < 5; i++) await start('echo a').result;
-    await start('echo a', { cwd: '/no/such/folder' }).result;
+    // They are made eight at once: after as many commands, as many are ready.
+    for (let i = 0; i < 8; i++) await start('echo a').result;
+    for (let i = 0; i < 8; i++) await start('echo a', { cwd: '/no/such/folder' }).result;
     expect(descriptors()).toBe(open);
     expect(readdirSync(own)).toEqual([]);
   });
