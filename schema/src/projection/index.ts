@@ -7,3 +7,4 @@ export * from './fold.ts';
 export * from './items.ts';
 export * from './state.ts';
 export * from './view.ts';
+export * from './watch-bounds.ts';

@@ -4,8 +4,9 @@
  *
  * Invariant: an edit sends only what was changed, so that it undoes nothing that somebody else did.
  */
-import type { WatchDefinition } from 'schema/projection';
+import { mostPolls, type WatchDefinition } from 'schema/projection';
 import type { Problem } from '../../lib/action.svelte.ts';
+import { tokensInFull } from '../models/model-words.ts';
 
 export interface Draft {
   readonly name: string;
@@ -56,8 +57,6 @@ export function everyText(seconds: number): string {
   return parts.flatMap(([count, unit]) => (count > 0 ? [`${count}${unit}`] : [])).join('');
 }
 
-const MOST_POLLS = 10_000;
-
 /** Null: nothing is said of it. */
 function pollsOf(
   text: string,
@@ -65,7 +64,7 @@ function pollsOf(
   const digits = text.replace(/[\s,.'’]/g, '');
   if (digits === '') return { ok: true, value: null };
   const value = /^\d{1,6}$/.test(digits) ? Number(digits) : 0;
-  return value >= 1 && value <= MOST_POLLS ? { ok: true, value } : { ok: false };
+  return value >= 1 && value <= mostPolls ? { ok: true, value } : { ok: false };
 }
 
 /** What is wrong with what stands there, as far as that is known without the server. */
@@ -73,7 +72,7 @@ export const pollsProblem = ({ maxPolls }: Pick<Draft, 'maxPolls'>): Problem | n
   pollsOf(maxPolls).ok
     ? null
     : {
-        message: 'Write a whole number from 1 to 10,000, or leave it empty.',
+        message: `Write a whole number from 1 to ${tokensInFull(mostPolls)}, or leave it empty.`,
         field: 'maxPolls',
         unsettled: false,
         code: null,

@@ -1,6 +1,6 @@
 /** Owns: how watches, their polls and what they say are told to a person. Pure. */
 import type { PolledWatch } from 'schema/client-kit';
-import type { Fire, Watch, WatchDefinition } from 'schema/projection';
+import { maxDepth, type Fire, type Watch, type WatchDefinition } from 'schema/projection';
 import { ago } from '../../lib/words.ts';
 import { tokensInFull } from '../models/model-words.ts';
 
@@ -95,9 +95,6 @@ export const reasonWords: Readonly<Record<Fire['reason'], string>> = {
 export const exitWords = (exitCode: number | null): string =>
   exitCode === null ? 'did not end by itself' : `exit code ${exitCode}`;
 
-/** Turns that stand further from a person than this are not started. */
-const mostDepth = 5;
-
 /** Where it was in its polls, in one line. */
 export function fireFacts(
   fire: Pick<Fire, 'poll' | 'definition' | 'elapsedSeconds' | 'exitCode' | 'ended' | 'depth'>,
@@ -109,13 +106,15 @@ export function fireFacts(
     ...(poll === 0 ? [] : [exitWords(exitCode)]),
   ].join(', ');
   const stays =
-    depth > mostDepth ? ' No turn was started: more than 5 watches stand between it and a person.' : '';
+    depth > maxDepth
+      ? ` No turn was started: more than ${maxDepth} watches stand between it and a person.`
+      : '';
   return `${said}.${ended ? ' It has ended.' : ''}${stays}`;
 }
 
 /** That no person began a turn, and how many watches stand between. */
 export const begunByWatch = (depth: number): string =>
-  `A watch began this turn (depth ${depth} of ${mostDepth})`;
+  `A watch began this turn (depth ${depth} of ${maxDepth})`;
 
 interface Polled {
   readonly fired: boolean;

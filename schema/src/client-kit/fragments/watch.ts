@@ -2,7 +2,7 @@
 import { graphql } from '../graphql.ts';
 import { authorFields } from './values.ts';
 
-export const watchDefinitionFields = graphql(`
+const watchDefinitionFields = graphql(`
   fragment WatchDefinitionFields on WatchDefinition {
     name
     command

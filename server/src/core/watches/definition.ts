@@ -2,16 +2,14 @@
  * Owns: what a watch may be (D-80), whoever asks for it: a model by its tool, a person by the API.
  * Does not own: whether its condition is sound (the `Conditions` port), or its command may run (`approvals/denied.ts`).
  */
-import { isBlank, type WatchDefinition } from 'schema/projection';
+import { isBlank, mostPolls, usualPolls, type WatchDefinition } from 'schema/projection';
 import { parseDuration } from './duration.ts';
 
-/** Watches of a workstream that have not ended, at most. */
-export const watchCapacity = 5;
-export const leastSeconds = 10;
-export const mostSeconds = 86_400;
-export const mostPolls = 10_000;
-export const usualPolls = 100;
-export const maxWatchName = 60;
+export { mostPolls, usualPolls, watchCapacity } from 'schema/projection';
+
+const leastSeconds = 10;
+const mostSeconds = 86_400;
+const maxWatchName = 60;
 const maxCommand = 65_536;
 const maxCondition = 4_000;
 const maxInstruction = 4_000;

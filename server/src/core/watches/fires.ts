@@ -6,14 +6,18 @@
  * a turn of another author hears of none (D-12); beyond `maxDepth` it is written down and starts nothing (D-85); after a
  * turn that failed or was stopped it waits for the next one; fires that wait together start one turn.
  */
-import { liveTurn, watchSource, type Fire, type Watch, type WatchDefinition } from 'schema/projection';
+import {
+  liveTurn,
+  maxDepth,
+  watchSource,
+  type Fire,
+  type Watch,
+  type WatchDefinition,
+} from 'schema/projection';
 import { admit, patch, type StepDraft } from '../step-draft.ts';
 import { startTurnOn } from '../turn/start.ts';
 import { fireAsTold } from './message.ts';
 import { ended, watchesOf, writeWatch } from './watch.ts';
-
-/** How many watches may stand between a turn and a person (D-85). */
-export const maxDepth = 5;
 
 /** Told by the round, at a load, or once more: never a later poll of a watch without the earlier ones that still wait. */
 export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraft {
