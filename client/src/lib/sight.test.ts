@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { whileSeen, type Looking } from './sight.ts';
 
 /** A page whose clock, whose sight and whose answers the test is. */
-function open() {
+function open(restMs = () => 5_000) {
   let hidden = false;
   let shown: () => void = () => undefined;
   let timer: { readonly ms: number; readonly run: () => void } | null = null;
   const answers: (() => void)[] = [];
-  const looking: Looking = whileSeen(5_000, () => new Promise<void>((answer) => answers.push(answer)), {
+  const looking: Looking = whileSeen(restMs, () => new Promise<void>((answer) => answers.push(answer)), {
     hidden: () => hidden,
     onShown: (callback) => {
       shown = callback;
@@ -44,6 +44,14 @@ it('asks at once, and again so long after the answer', async () => {
   expect([page.asked(), page.waits()]).toEqual([1, 5_000]);
   page.pass();
   expect(page.asked()).toBe(2);
+});
+
+it('rests as long as the last answer calls for', async () => {
+  let rest = 5_000;
+  const page = open(() => rest);
+  rest = 1_000;
+  await page.answer();
+  expect(page.waits()).toBe(1_000);
 });
 
 it('asks nothing while nobody sees it, and at once when somebody does', async () => {

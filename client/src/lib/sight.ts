@@ -36,8 +36,12 @@ export interface Looking {
   stop(): void;
 }
 
-/** Asks at once and then again and again, until stopped. */
-export function whileSeen(everyMs: number, ask: () => Promise<void>, sight: Sight = browserSight): Looking {
+/** Asks at once and then again and again, until stopped. `restMs`: how long after this answer; asked for each. */
+export function whileSeen(
+  restMs: () => number,
+  ask: () => Promise<void>,
+  sight: Sight = browserSight,
+): Looking {
   let rest: (() => void) | null = null;
   let asking = false;
   let again = false;
@@ -58,7 +62,7 @@ export function whileSeen(everyMs: number, ask: () => Promise<void>, sight: Sigh
         again = false;
         look();
       } else
-        rest = sight.after(everyMs, () => {
+        rest = sight.after(restMs(), () => {
           rest = null;
           look();
         });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { barsOf, chart, chartWords, type Poll } from './poll-chart.ts';
+import { barsOf, chart, chartTitle, chartWords, type Poll } from './poll-chart.ts';
 
 const poll = (number: number, durationMs: number, part: Partial<Poll> = {}): Poll => ({
   poll: number,
@@ -34,4 +34,8 @@ it('says in one sentence what it shows', () => {
     'Of 3 polls 1 fired, 1 went wrong, the command of 1 others failed. They took 0 ms to 400 ms.',
   );
   expect(chartWords([])).toBe('No poll.');
+});
+
+it('D-86 says how long the highest bar is, without which heights say nothing', () => {
+  expect(chartTitle(polls)).toBe('How long each poll took, the oldest first; the longest 400 ms');
 });

@@ -32,6 +32,10 @@ export function barsOf(polls: readonly Poll[]): readonly PollBar[] {
   });
 }
 
+/** What stands above the bars: what they are, and how high the highest is. */
+export const chartTitle = (polls: readonly Poll[]): string =>
+  `How long each poll took, the oldest first; the longest ${tookWords(Math.max(0, ...polls.map(({ durationMs }) => durationMs)))}`;
+
 /** What the bars show, for who does not see them. */
 export function chartWords(polls: readonly Poll[]): string {
   const count = (kind: PollBar['kind']) => polls.filter((poll) => outcomeOf(poll).kind === kind).length;

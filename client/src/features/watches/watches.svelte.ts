@@ -31,6 +31,14 @@ type Asks = Pick<Api, 'client' | 'explain' | 'signedOut'>;
 
 /** How long after an answer it is asked again. */
 export const LOOK_MS = 5_000;
+/** The same while a poll is due or under way, whose outcome somebody may be waiting for. */
+const DUE_LOOK_MS = 1_000;
+
+/** When to ask again about these; `now`: milliseconds since 1970. */
+export const restMs = (watches: readonly Pick<PolledWatch, 'nextPollAt'>[] | null, now: number): number =>
+  watches?.some(({ nextPollAt }) => nextPollAt !== null && Date.parse(nextPollAt) <= now)
+    ? DUE_LOOK_MS
+    : LOOK_MS;
 
 export type Deed = 'pause' | 'resume' | 'runNow' | 'cancel';
 type Deeds = Readonly<Record<Deed, Action<object, unknown>>>;

@@ -2,7 +2,7 @@ import type { Answer, Failure, PolledWatch } from 'schema/client-kit';
 import { expect, it, vi } from 'vitest';
 import type { Api } from '../../lib/api.svelte.ts';
 import type { Poll } from './poll-chart.ts';
-import { AllWatches, ConditionTrial, WatchPolls, WorkstreamWatches } from './watches.svelte.ts';
+import { AllWatches, ConditionTrial, restMs, WatchPolls, WorkstreamWatches } from './watches.svelte.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 interface Asked {
@@ -55,6 +55,14 @@ const named = (name: string): PolledWatch =>
   ({ id: `g-${name}`, watchId: name, definition: { name } }) as unknown as PolledWatch;
 const list = (...names: string[]) => ({ workstream: { watches: names.map(named) } });
 const names = (watches: readonly PolledWatch[] | null) => watches?.map(({ watchId }) => watchId);
+
+it('looks again soon while a poll is due or under way, for somebody may be waiting for it', () => {
+  const at = Date.parse('2026-11-30T09:00:00.000Z');
+  const due = (nextPollAt: string | null) => ({ nextPollAt });
+  expect(restMs([due('2026-11-30T09:00:01.000Z'), due(null)], at)).toBe(5_000);
+  expect(restMs([due(null), due('2026-11-30T09:00:00.000Z')], at)).toBe(1_000);
+  expect(restMs(null, at)).toBe(5_000);
+});
 
 it('shows the answer to the last question, whichever comes last, and keeps it when the next one fails', async () => {
   const { api, next } = open();
