@@ -37,6 +37,12 @@ const ms = (interval: string): string => `(extract(epoch from ${interval}) * 100
 const loadable = `w.lifecycle = 'OPEN' and w.quarantine is null
   and (w.owner_session_id is null or w.owner_session_id = :sessionId or not ${live('w.owner_session_id')})`;
 
+/**
+ * SQL: the same, of the workstream of a watch `t`. Not a join, which the planner would begin with the workstreams as long as
+ * nobody has counted them, and then read all that is due for each.
+ */
+const ofLoadable = `(select ${loadable} from workstream w where w.id = t.workstream_id)`;
+
 /** SQL: a poll of it is under way. */
 const running = (watch: string): string =>
   `coalesce(${watch}.lease_until > ${now} and ${live(`${watch}.claimed_by`)}, false)`;
@@ -50,15 +56,16 @@ const roomInWorkstream = `(select count(*) from watch o where o.workstream_id = 
 
 const claimSql = `
   with due as (
-    select t.id, ${ms(`${now} - t.next_poll_at`)} as late, w.workspace
-    from watch t join workstream w on w.id = t.workstream_id
-    where t.host = :host and t.next_poll_at <= ${now} and not ${running('t')} and ${loadable} and ${roomInWorkstream}
+    select t.id, ${ms(`${now} - t.next_poll_at`)} as late
+    from watch t
+    where t.host = :host and t.next_poll_at <= ${now} and not ${running('t')} and ${ofLoadable} and ${roomInWorkstream}
       and ${live(':sessionId')}
     order by t.next_poll_at, t.id limit :limit for no key update of t skip locked)
   update watch t set claim = gen_random_uuid()::text, claimed_by = :sessionId, lease_until = ${now} + :leaseMs * interval '1 millisecond'
   from due where t.id = due.id
-  returning t.id, t.claim, t.workstream_id as "workstreamId", t.watch, due.workspace, t.polls, due.late, t.errors, t.last_output as output,
-    ${ms('t.next_poll_at')} as scheduled, coalesce(t.deadline <= ${now}, false) as overdue`;
+  returning t.id, t.claim, t.workstream_id as "workstreamId", t.watch, t.polls, due.late, t.errors, t.last_output as output,
+    ${ms('t.next_poll_at')} as scheduled, coalesce(t.deadline <= ${now}, false) as overdue,
+    (select workspace from workstream w where w.id = t.workstream_id) as workspace`;
 
 interface Claimed {
   readonly id: string;
@@ -77,12 +84,12 @@ interface Claimed {
 /** The first that nobody polls, and when the first that somebody does is free again at the latest. */
 const untilDueSql = `
   with free as (
-    select t.next_poll_at as at from watch t join workstream w on w.id = t.workstream_id
-    where t.host = :host and t.next_poll_at is not null and not ${running('t')} and ${loadable}
+    select t.next_poll_at as at from watch t
+    where t.host = :host and t.next_poll_at is not null and not ${running('t')} and ${ofLoadable}
     order by t.next_poll_at, t.id limit 1)
   select ${ms(now)} as now, ${ms(`least((select at from free), case when (select at from free) <= ${now} then null else (
-    select min(t.lease_until) from watch t join workstream w on w.id = t.workstream_id
-    where t.host = :host and t.next_poll_at <= ${now} and ${running('t')} and ${loadable}) end) - ${now}`)} as until`;
+    select min(t.lease_until) from watch t
+    where t.host = :host and t.next_poll_at <= ${now} and ${running('t')} and ${ofLoadable}) end) - ${now}`)} as until`;
 
 /** After the clock went back: nothing is due later than an interval from now. */
 const bringForwardSql = `

@@ -152,6 +152,27 @@ async function fill(
 }
 
 describe('Polls', () => {
+  it('are looked for among what is due as long as nobody has counted what there is: the planner has no say (D-81)', async () => {
+    const name = randomId();
+    await database.sql('alter table watch set (autovacuum_enabled = false)');
+    await database.sql('alter table workstream set (autovacuum_enabled = false)');
+    await fill(`${name}later`, 2_000, { host: name, due: `now() + interval '1 hour'` });
+    await fill(`${name}due`, 100, { host: name, due: `now() - interval '1 second'` });
+    const there = { sessionId: session.id, host: name };
+    await watches.untilDue(there);
+    for (const [what, look] of Object.entries({
+      claiming: () => watches.claim({ ...there, limit: 16, perWorkstream: 2, leaseMs: 60_000 }),
+      looking: () => watches.untilDue(there),
+    })) {
+      const [query] = await asked(look);
+      const { rows, pages } = await plan(query!, null);
+      expect({ what, rows: rows <= 100, pages: pages < 1_000 }).toEqual({ what, rows: true, pages: true });
+    }
+    await database.sql('alter table watch reset (autovacuum_enabled)');
+    await database.sql('alter table workstream reset (autovacuum_enabled)');
+    await database.sql('delete from workstream where host = $1', [name]);
+  });
+
   it('take one statement to claim, one to look when the next is due, and one to record, however much there is (D-81)', async () => {
     const made = await openWorkstream(storage, session);
     const journal = createJournal(orm);
