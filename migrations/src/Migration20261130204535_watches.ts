@@ -6,7 +6,7 @@ export class Migration20261130204535_watches extends Migration {
 
   override up(): void | Promise<void> {
     this.addSql(
-      `create table "watch" ("id" text not null, "workstream_id" text not null, "host" text null, "slot" smallint null, "name" text not null, "version" int not null, "status" text not null, "every_seconds" int not null, "deadline" timestamptz(3) null, "watch" jsonb not null, "created_at" timestamptz(3) not null, "next_poll_at" timestamptz(3) null, "claim" text null, "claimed_by" text null, "lease_until" timestamptz(3) null, "polls" int not null, "fires" int not null, "errors" int not null, "last_poll_at" timestamptz(3) null, "last_exit_code" int null, "last_output" text null, "last_error" text null, primary key ("id"));`,
+      `create table "watch" ("id" text not null, "workstream_id" text not null, "host" text null, "slot" smallint null, "name" text not null, "version" int not null, "status" text not null, "every_seconds" int not null, "deadline" timestamptz(3) null, "watch" jsonb not null, "created_at" timestamptz(3) not null, "next_poll_at" timestamptz(3) null, "claim" text null, "claimed_by" text null, "lease_until" timestamptz(3) null, "claim_canceled" boolean not null default false, "polls" int not null, "fires" int not null, "errors" int not null, "last_poll_at" timestamptz(3) null, "last_exit_code" int null, "last_output" text null, "last_error" text null, primary key ("id"));`,
     );
     this.addSql(
       `create index "watch_due" on "watch" ("host", "next_poll_at", "id") where next_poll_at is not null;`,
@@ -51,7 +51,7 @@ export class Migration20261130204535_watches extends Migration {
       `alter table "watch" add constraint "watch_slot_held" check ((status = 'ENDED') = (slot is null));`,
     );
     this.addSql(
-      `alter table "watch" add constraint "watch_rests" check (status = 'ACTIVE' or (next_poll_at is null and lease_until is null));`,
+      `alter table "watch" add constraint "watch_rests" check (status = 'ACTIVE' or next_poll_at is null);`,
     );
 
     this.addSql(

@@ -127,8 +127,8 @@ builder.mutationField('updateWatch', (t) =>
       STALE_WATCH: StaleWatch,
     }),
     description:
-      'Changes what a watch is, also while it is polled: the outcome of a poll of the earlier definition is recorded and says ' +
-      'nothing. Its next poll is an interval from now, and its turns run on the credentials of the caller from then on; ' +
+      'Changes what a watch is, also while it is polled: a poll of the earlier definition is cut short, recorded, and says ' +
+      'nothing, and the next one waits until its command has ended. Its next poll is an interval from now, and its turns run on the credentials of the caller from then on; ' +
       'a PAUSED one stays PAUSED, and counters go on. Answers when that is safe. STALE_WATCH: somebody edited it since; ' +
       'look at it again. INVALID_INPUT: as for `createWatch`.',
     args: { input: t.arg({ type: UpdateWatchInput, required: true, description: 'What to change.' }) },
@@ -173,7 +173,7 @@ builder.mutationField('pauseWatch', (t) =>
       changeRefusals,
     ),
     description:
-      'Lets a watch poll no more until it is resumed. A poll under way ends, is recorded, and says nothing. Answers when that is ' +
+      'Lets a watch poll no more until it is resumed. A poll under way is cut short, recorded, and says nothing. Answers when that is ' +
       'safe. One that is PAUSED stays as it is. WATCH_NOT_FOUND: it has ended, or never was.',
     args: { input: t.arg({ type: onWatch('PauseWatchInput'), required: true, description: watchArgument }) },
     resolve: (_root, { input }, { services, viewer }) =>
@@ -227,7 +227,7 @@ builder.mutationField('cancelWatch', (t) =>
       changeRefusals,
     ),
     description:
-      'Ends a watch for good. A poll under way ends, is recorded, and says nothing; what it had said and was not written down ' +
+      'Ends a watch for good. A poll under way is cut short, recorded, and says nothing; what it had said and was not written down ' +
       'yet is not said any more. Answers when that is safe. WATCH_NOT_FOUND: it has ended, or never was.',
     args: { input: t.arg({ type: onWatch('CancelWatchInput'), required: true, description: watchArgument }) },
     resolve: (_root, { input }, { services, viewer }) =>

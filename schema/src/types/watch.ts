@@ -20,7 +20,7 @@ const WatchPoll = builder.objectRef<WatchPollModel>('WatchPoll').implement({
     error: t.exposeString('error', {
       nullable: true,
       description:
-        'One sentence: why the command could not run or the condition not be judged; null: nothing was wrong.',
+        'One sentence: why the command could not run or the condition not be judged, or that the poll was cut short; null: nothing was wrong.',
     }),
     outputTail: t.exposeString('outputTail', {
       description: 'The end of what the command put out, at most 2,000 characters.',

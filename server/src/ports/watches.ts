@@ -40,7 +40,7 @@ export interface PollOutcome {
   readonly exitCode: number | null;
   /** Null: the command did not run, so that the next output is compared with the one before. */
   readonly output: string | null;
-  /** Why it could not run, or its condition not be judged; null: nothing was wrong. */
+  /** Why it could not run, was cut short, or its condition could not be judged; null: nothing was wrong. */
   readonly error: string | null;
   /** Conditions in a row that failed, with this one. */
   readonly errors: number;
@@ -104,7 +104,7 @@ export interface WatchStore {
   /**
    * Claims what is due, the longest due first, of watches whose workstream this session owns or nobody does and whose host
    * is this one: at most `limit`, at most `perWorkstream` of one workstream with those under way. One statement. A claim is
-   * over with its lease, its session, or an edit, a pause or the end of its watch.
+   * over when what came of it is recorded, or with its lease or its session: until then its watch is not polled again.
    */
   claim(request: {
     readonly sessionId: string;
@@ -118,6 +118,11 @@ export interface WatchStore {
    * it waits for others of its workstream; null: none will be. A clock that went back is noticed here.
    */
   untilDue(request: { readonly sessionId: string; readonly host: string }): Promise<number | null>;
+  /**
+   * Of claims of this server those that are still for something: not of a watch that was edited, paused or ended since, or is
+   * gone, and not taken over. The others are to be cut short and recorded.
+   */
+  held(claims: readonly ClaimedPoll[]): Promise<readonly ClaimedPoll[]>;
   /**
    * One transaction: outcome, counters, next time, delivery. The next time is beyond now: scheduled + as many intervals as
    * it takes, at most one from now, the deadline at the latest, and none after an end; what was made due meanwhile stays.

@@ -84,14 +84,8 @@ const claimed = ({ definition, ...over }: Given = {}): ClaimedPoll => ({
   ...over,
 });
 
-const cut = (given: Given): Promise<PollOutcome | null> =>
+const polled = (given: Given = {}): Promise<PollOutcome> =>
   poll({ processes, conditions, clock }, claimed(given), stopping.signal);
-
-async function polled(given: Given = {}): Promise<PollOutcome> {
-  const outcome = await cut(given);
-  if (!outcome) throw new Error('it was cut short');
-  return outcome;
-}
 
 /** What is told: why, and whether the watch has ended with it. */
 async function told(given: Given) {
@@ -165,9 +159,14 @@ describe('The command of a poll', () => {
     );
   });
 
-  it('that was cut short by the end of the server comes to nothing: it is due again', async () => {
+  it('that was cut short says so and nothing else, however its output differs (D-84)', async () => {
     result = { ...exited, ending: 'aborted', exitCode: null };
-    expect(await cut({ prevOutput: 'green' })).toBeNull();
+    for (const definition of [{}, withCondition])
+      expect(await polled({ prevOutput: 'green', poll: 100, errors: 2, definition })).toMatchObject({
+        error: 'The poll was cut short, because its watch was changed meanwhile.',
+        errors: 2,
+        fire: null,
+      });
     expect(judged).toEqual([]);
   });
 });
@@ -280,10 +279,10 @@ describe('A watch with a condition', () => {
     expect((await polled({ definition: withCondition, errors: 2 })).errors).toBe(0);
   });
 
-  it('counts no failure, and is due again, where its judges ended with the server', async () => {
+  it('counts no failure where its judges ended with the server', async () => {
     whileJudging = () => stopping.abort();
     verdict = { type: 'failed', message: 'The server is being stopped.' };
-    expect(await cut({ definition: withCondition, errors: 2 })).toBeNull();
+    expect(await polled({ definition: withCondition, errors: 2 })).toMatchObject({ errors: 2, fire: null });
   });
 });
 

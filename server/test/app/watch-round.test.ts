@@ -25,14 +25,15 @@ let workstreams: Set<string>;
 let live: Set<string>;
 let watches: MemoryWatches;
 let runs: Run[];
-/** How long each command takes. */
+/** How long each command takes, and how long it takes to end when it is to. */
 let takes: number;
+let dies: number;
 /** What a command puts out, by its watch and the run of it; null: it cannot be started. */
 let prints: (watch: string, run: number) => string | null;
 let running: string[];
 let most: { all: number; ofOneWatch: number; ofOneWorkstream: number; looks: number };
 /** Before the store does what is asked of it; may reject, or take its time. */
-let before: { [K in 'claim' | 'record' | 'deliveries']: () => Promise<void> };
+let before: { [K in 'claim' | 'held' | 'record' | 'deliveries']: () => Promise<void> };
 let asked: { claim: number; record: number };
 /** Which workstreams can be loaded. */
 let loads: (workstream: string) => boolean;
@@ -64,7 +65,11 @@ const processes: Processes = {
     most.ofOneWorkstream = Math.max(most.ofOneWorkstream, counted(running, workstreamOf));
     const isOver = await new Promise<boolean>((resolve) => {
       const cancel = clock.after(takes, () => resolve(true));
-      const abort = (): void => (cancel(), resolve(false));
+      const abort = (): void => {
+        cancel();
+        if (dies === 0) resolve(false);
+        else clock.after(dies, () => resolve(false));
+      };
       if (signal.aborted) abort();
       signal.addEventListener('abort', abort, { once: true });
     });
@@ -84,7 +89,7 @@ const processes: Processes = {
 };
 
 const store = (): WatchStore => {
-  const { claim, untilDue, record, waiting, deliveries, get, list, polls, counts } = watches.store;
+  const { claim, untilDue, held, record, waiting, deliveries, get, list, polls, counts } = watches.store;
   let looks = 0;
   return {
     async claim(request) {
@@ -111,6 +116,10 @@ const store = (): WatchStore => {
       return deliveries(request);
     },
     untilDue: async (request) => untilDue(request),
+    async held(claims) {
+      await before.held();
+      return held(claims);
+    },
     get: async (id) => get(id),
     list: async (request) => list(request),
     polls: async (id, page) => polls(id, page),
@@ -212,10 +221,10 @@ beforeEach(() => {
     isLive: (sessionId) => sessionId !== null && live.has(sessionId),
   });
   [runs, running, heard, logged] = [[], [], [], []];
-  takes = s;
+  [takes, dies] = [s, 0];
   prints = () => 'same';
   most = { all: 0, ofOneWatch: 0, ofOneWorkstream: 0, looks: 0 };
-  before = { claim: nothing, record: nothing, deliveries: nothing };
+  before = { claim: nothing, held: nothing, record: nothing, deliveries: nothing };
   asked = { claim: 0, record: 0 };
   [loads, writes] = [() => true, true];
 });
@@ -411,6 +420,79 @@ describe('What came of a poll', () => {
     await clock.advance(11 * s);
     expect([begun('w/a').length, begun('v/a').length, running, logged]).toEqual([2, 3, [], []]);
     expect(heard).toEqual(['v/a 2 CHANGE', 'v/a 3 CHANGE']);
+  });
+});
+
+describe('A command that still runs', () => {
+  const paused = { status: 'PAUSED', pausedBy: 'PERSON', due: null } as const;
+
+  beforeEach(() => {
+    [takes, dies] = [100 * s, 3 * s];
+  });
+
+  it.each([
+    ['edited', [{ version: 2, due: 'NOW' }]],
+    ['paused and resumed', [paused, { due: 'NOW' }]],
+    ['paused, edited and resumed', [paused, { ...paused, version: 2 }, { version: 2, due: 'NOW' }]],
+  ] as const)(
+    'of a watch that was %s is ended, and the next poll begins when it has (D-81)',
+    async (_how, changes) => {
+      const made = watch('w/a', { everySeconds: 3_600 });
+      round = await begin('one');
+      await clock.advance(10.2 * s);
+      for (const change of changes) watch('w/a', made.definition, { ...made, ...change });
+      await clock.advance(2 * s);
+      expect([begun(), running]).toEqual([[0], ['w/a']]);
+      await clock.advance(30 * s);
+      expect([begun(), most.ofOneWatch, asked.record]).toEqual([[0, 13.5 * s], 1, 1]);
+      expect(history()).toEqual([expect.objectContaining({ poll: 1, exitCode: null, fired: false })]);
+      await clock.advance(100 * s);
+      expect([history().length, begun().length]).toEqual([2, 2]);
+    },
+  );
+
+  it.each([
+    ['paused', paused],
+    ['canceled', { status: 'ENDED', end: 'CANCELED', due: null }],
+  ] as const)('of a watch that was %s is ended, and recorded (D-81, D-86)', async (_how, change) => {
+    const made = watch('w/a');
+    round = await begin('one');
+    await clock.advance(10.2 * s);
+    watch('w/a', made.definition, { ...made, ...change });
+    await clock.advance(3.5 * s);
+    expect([running, history().map(({ poll }) => poll), round.figures().errors]).toEqual([[], [1], 0]);
+  });
+
+  it('of a workstream that was deleted is ended, and keeps no place (D-81)', async () => {
+    watch('w/a');
+    round = await begin('one', 1);
+    await clock.advance(10.2 * s);
+    watches.drop('w');
+    workstreams.delete('w');
+    watch('v/a');
+    await clock.advance(4 * s);
+    expect([running, begun('v/a')]).toEqual([['v/a'], [13.5 * s]]);
+  });
+
+  it('is left alone when nothing of its watch was changed but when it is due (D-81)', async () => {
+    const made = watch('w/a');
+    round = await begin('one');
+    await clock.advance(10.2 * s);
+    watch('w/a', made.definition, { ...made, due: 'NOW' });
+    await clock.advance(95 * s);
+    expect([begun(), history().map(({ exitCode }) => exitCode)]).toEqual([[0, 100 * s], [0]]);
+  });
+
+  it('of a watch that was changed is ended when the database is back, and not run twice meanwhile (D-81)', async () => {
+    const made = watch('w/a', { everySeconds: 3_600 });
+    round = await begin('one');
+    before.held = away;
+    watch('w/a', made.definition, { ...made, version: 2, due: 'NOW' });
+    await clock.advance(20.2 * s);
+    expect(running).toEqual(['w/a']);
+    before.held = nothing;
+    await clock.advance(10 * s);
+    expect([begun().length, most.ofOneWatch]).toEqual([2, 1]);
   });
 });
 

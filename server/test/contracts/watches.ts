@@ -624,17 +624,51 @@ export function watchesContract(
       expect(await deliveries(on)).toEqual([]);
     });
 
-    it('of a claim that an edit canceled keeps nobody waiting, and is lost to who polls meanwhile (D-84)', async () => {
+    it.each([
+      ['edited', (one: Watch) => [{ ...edited(one), due: 'NOW' as const }]],
+      ['paused and resumed', (one: Watch) => [paused(one), one]],
+      [
+        'paused, edited and resumed',
+        (one: Watch) => [
+          paused(one),
+          { ...edited(paused(one)), due: null },
+          { ...edited(one), due: 'NOW' as const },
+        ],
+      ],
+    ] as const)(
+      'is waited for by the next one, when its watch was %s: no two at once (D-81)',
+      async (_, change) => {
+        const on = await machine();
+        const one = watch();
+        let made = await watching(on, [one]);
+        const claimed = await claimOne(on);
+        const { watches } = get().storage;
+        expect(await watches.held([claimed])).toEqual([claimed]);
+        for (const changed of change(one)) made = await put(made, [says(changed)]);
+        expect(await watches.held([claimed])).toEqual([]);
+        expect(await claim(on)).toEqual([]);
+        expect(await record(firing(claimed))).toBe('STALE');
+        const next = await claimOne(on);
+        expect(next.poll).toBe(2);
+        expect(await watches.held([claimed, next])).toEqual([next]);
+        expect(await record(firing(next))).toBe('RECORDED');
+        expect(await watches.held([claimed, next])).toEqual([]);
+        expect(await watches.get(one.id)).toMatchObject({ polls: 2, fires: 1 });
+      },
+    );
+
+    it('is for nothing any more when its watch has ended or is gone, and is for something otherwise (D-81)', async () => {
       const on = await machine();
-      const one = watch();
-      const made = await watching(on, [one]);
-      const claimed = await claimOne(on);
-      await put(made, [says({ ...edited(one), due: 'NOW' })]);
-      const next = await claimOne(on);
-      expect(next).toMatchObject({ version: 2, poll: 1 });
-      expect(await record(firing(claimed))).toBe('LOST');
-      expect(await record(firing(next))).toBe('RECORDED');
-      expect(await get().storage.watches.get(one.id)).toMatchObject({ polls: 1 });
+      const all = [watch(), watch(), watch(), watch()];
+      const mades = [];
+      for (const one of all) mades.push(await watching(on, [one]));
+      const claims = await claim(on);
+      expect(claims).toHaveLength(4);
+      await put(mades[0]!, [says(ended(all[0]!))]);
+      await get().opened.remove(mades[1]!.id);
+      await put(mades[2]!, [says({ ...all[2]!, due: 'NOW' })]);
+      const held = idsOf(await get().storage.watches.held(claims));
+      expect(held.toSorted()).toEqual([all[2]!.id, all[3]!.id].toSorted());
     });
 
     it('is what the next is compared with, as long as the command is the same; an edit forgives errors (D-83)', async () => {

@@ -732,6 +732,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
       claim: (request) => told(() => watches.store.claim(request)),
       untilDue: (request) => answer(() => watches.store.untilDue(request)),
       record: (outcome) => told(() => watches.store.record(outcome)),
+      held: (claims) => answer(() => watches.store.held(claims)),
       waiting: (request) => answer(() => watches.store.waiting(request)),
       deliveries: (request) => answer(() => watches.store.deliveries(request)),
       get: (id) => answer(() => watches.store.get(id)),

@@ -32,6 +32,7 @@ interface Row {
   readonly claim: string | null;
   readonly claimedBy: string | null;
   readonly lease: number | null;
+  readonly canceled: boolean;
   readonly polls: number;
   readonly fires: number;
   readonly errors: number;
@@ -106,6 +107,7 @@ export function createMemoryWatches({
       claim: null,
       claimedBy: null,
       lease: null,
+      canceled: false,
       polls: 0,
       fires: 0,
       errors: 0,
@@ -120,7 +122,7 @@ export function createMemoryWatches({
       ...row,
       watch: stored(watch),
       next: isActive ? due : null,
-      lease: isActive && isSame ? row.lease : null,
+      canceled: row.canceled || !isActive || (known !== undefined && !isSame),
       errors: isSame ? row.errors : 0,
       lastOutput: row.watch.definition.command === watch.definition.command ? row.lastOutput : null,
       waiting: watch.status === 'ENDED' ? [] : row.waiting,
@@ -131,7 +133,7 @@ export function createMemoryWatches({
     const now = clock.now();
     const { id, version, definition, author, depth, createdAt } = row.watch;
     const claim = `claim-${(claims += 1)}`;
-    change(row, { claim, claimedBy: sessionId, lease: now + leaseMs });
+    change(row, { claim, claimedBy: sessionId, lease: now + leaseMs, canceled: false });
     return {
       claim,
       workstreamId: row.workstreamId,
@@ -157,7 +159,7 @@ export function createMemoryWatches({
     if (row?.claim !== said.claim) return 'LOST';
     const now = clock.now();
     const { ran } = said;
-    const fresh = row.watch.version === said.version && row.watch.status === 'ACTIVE' && row.lease !== null;
+    const fresh = row.watch.version === said.version && row.watch.status === 'ACTIVE' && !row.canceled;
     const fired = fresh && said.fired;
     const poll = row.polls + (ran ? 1 : 0);
     const at = now - said.durationMs;
@@ -275,6 +277,11 @@ export function createMemoryWatches({
         const at = first <= now ? first : Math.min(first, ...leases);
         return at === Infinity ? null : at - now;
       },
+      held: (claims) =>
+        claims.filter(({ watchId, claim }) => {
+          const row = rows.get(watchId);
+          return row?.claim === claim && !row.canceled;
+        }),
       record,
       waiting: ({ limit, after, ...by }) =>
         [...new Set(telling(by).map(({ workstreamId }) => workstreamId))]

@@ -61,7 +61,8 @@ const claimSql = `
     where t.host = :host and t.next_poll_at <= ${now} and not ${running('t')} and ${ofLoadable} and ${roomInWorkstream}
       and ${live(':sessionId')}
     order by t.next_poll_at, t.id limit :limit for no key update of t skip locked)
-  update watch t set claim = gen_random_uuid()::text, claimed_by = :sessionId, lease_until = ${now} + :leaseMs * interval '1 millisecond'
+  update watch t set claim = gen_random_uuid()::text, claimed_by = :sessionId, lease_until = ${now} + :leaseMs * interval '1 millisecond',
+    claim_canceled = false
   from due where t.id = due.id
   returning t.id, t.claim, t.workstream_id as "workstreamId", t.watch, t.polls, due.late, t.errors, t.last_output as output,
     ${ms('t.next_poll_at')} as scheduled, coalesce(t.deadline <= ${now}, false) as overdue,
@@ -103,7 +104,7 @@ const bringForwardSql = `
  */
 const recordSql = `
   with held as (
-    select id, version = :version and status = 'ACTIVE' and lease_until is not null as fresh
+    select id, version = :version and status = 'ACTIVE' and not claim_canceled as fresh
     from watch where id = :watchId and claim = :claim for no key update),
   landed as (
     update watch t set claim = null, claimed_by = null, lease_until = null,
@@ -132,6 +133,11 @@ const recordSql = `
     select id, (:fire::jsonb ->> 'poll')::int, workstream_id, :fire::jsonb, ${now} from landed where fresh and :fire::text is not null
     on conflict (watch_id, poll) do nothing)
   select fresh from landed`;
+
+/** Without a comma: ids of ours. */
+const heldSql = `
+  select claim from watch where id = any(string_to_array(:watchIds, ',')) and claim = any(string_to_array(:claims, ','))
+  and not claim_canceled`;
 
 const waitingSql = `
   select d.workstream_id as id from watch_delivery d join workstream w on w.id = d.workstream_id
@@ -184,6 +190,16 @@ export function createWatchStore(orm: Orm): WatchStore {
         if (!wentBack) return first.until;
         await orm.em.fork().execute(bringForwardSql);
         return (await ask()).until;
+      }),
+
+    held: (claims) =>
+      available(async () => {
+        const rows = await orm.em.fork().execute<{ readonly claim: string }[]>(heldSql, {
+          watchIds: claims.map(({ watchId }) => watchId).join(),
+          claims: claims.map(({ claim }) => claim).join(),
+        });
+        const held = new Set(rows.map(({ claim }) => claim));
+        return claims.filter(({ claim }) => held.has(claim));
       }),
 
     record: (outcome) =>

@@ -20,8 +20,8 @@ const slot = `case when :status <> 'ENDED' then coalesce((select slot from watch
     where not exists (select from watch o where o.workstream_id = w.id and o.slot = s))) end`;
 
 /**
- * An edit, a pause and an end cancel a claim: its outcome tells nothing, and the next poll need not wait for it. What a
- * command of before has put out is nothing to compare with.
+ * An edit, a pause and an end cancel a claim: its outcome tells nothing. It is held still, until its command has ended, and
+ * the next poll waits for that. What a command of before has put out is nothing to compare with.
  */
 const putWatch = `
   insert into watch as t (id, workstream_id, host, slot, name, version, status, every_seconds, deadline, watch, created_at,
@@ -32,7 +32,7 @@ const putWatch = `
   on conflict (id) do update set slot = excluded.slot, name = excluded.name, version = excluded.version,
     status = excluded.status, every_seconds = excluded.every_seconds, deadline = excluded.deadline, watch = excluded.watch,
     next_poll_at = case when excluded.status = 'ACTIVE' and :due::text is null then t.next_poll_at else excluded.next_poll_at end,
-    lease_until = case when excluded.status = 'ACTIVE' and excluded.version = t.version then t.lease_until end,
+    claim_canceled = t.claim_canceled or excluded.status <> 'ACTIVE' or excluded.version <> t.version,
     errors = case when excluded.version = t.version then t.errors else 0 end,
     last_output = case when excluded.watch #>> '{definition,command}' = t.watch #>> '{definition,command}' then t.last_output end`;
 

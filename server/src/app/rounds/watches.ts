@@ -2,9 +2,10 @@
  * Owns: when watches are polled here (D-81): the due ones, a few at a time, and looking when the next one is due.
  * Does not own: what is due and whose it is (the store), a poll (`watches/poll.ts`), telling of it (`watches/tell.ts`).
  *
- * Invariants: one look at a time; at most `concurrency` polls at once, of one watch one at a time by its claim; what came
- * of a poll is kept before it is told, and tried again to be kept while the database is away: the command is not run again
- * for that, so none is claimed until then.
+ * Invariants: one look at a time; at most `concurrency` polls at once, of one watch one at a time: its claim is held until
+ * its command has ended, which is ended within a look when the watch has been changed; what came of a poll is kept before it
+ * is told, and tried again to be kept while the database is away: the command is not run again for that, so none is claimed
+ * until then.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -55,8 +56,8 @@ export interface WatchRoundDeps extends PollDeps {
 
 export function createWatchRound(deps: WatchRoundDeps): WatchRound {
   const { store, teller, clock, log, sessionId, host, concurrency = usualConcurrency } = deps;
-  const stopping = new AbortController();
-  const underway = new Set<Promise<void>>();
+  const underway = new Map<ClaimedPoll, { readonly cut: AbortController; readonly done: Promise<void> }>();
+  let stopped = false;
   const lateness: number[] = [];
   let cancelLook = (): void => undefined;
   let cancelTell = (): void => undefined;
@@ -67,7 +68,7 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
   let unkept = 0;
   let [polls, fires, errors] = [0, 0, 0];
 
-  const over = (): boolean => stopping.signal.aborted;
+  const over = (): boolean => stopped;
 
   function lookIn(ms: number): void {
     cancelLook();
@@ -94,6 +95,7 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
 
   /** Begins what is due; answers when to look again, milliseconds. */
   async function begin(): Promise<number> {
+    await cutChanged();
     // Their leases may be over, and then the database back: their polls would be claimed again, and what came of them lost.
     if (unkept > 0) return awayMs;
     const free = concurrency - underway.size;
@@ -109,24 +111,34 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     return until === null || until <= 0 ? lookMs : Math.min(until, lookMs);
   }
 
+  /** A poll of a watch that was changed meanwhile keeps the next one waiting, for nothing. */
+  async function cutChanged(): Promise<void> {
+    if (underway.size === 0) return;
+    const claims = [...underway.keys()];
+    const held = new Set(await store.held(claims));
+    for (const claim of claims) if (!held.has(claim)) underway.get(claim)?.cut.abort();
+  }
+
   function start(claim: ClaimedPoll): void {
     if (lateness.push(claim.lateMs) > latenessKept) lateness.shift();
-    const done = run(claim)
+    const cut = new AbortController();
+    const done = run(claim, cut.signal)
       .catch((error: unknown) =>
         log.error({ watch: claim.watchId, error: String(error) }, 'a poll threw; it is tried again'),
       )
       .finally(() => {
-        underway.delete(done);
+        underway.delete(claim);
         if (!over()) void look();
       });
-    underway.add(done);
+    underway.set(claim, { cut, done });
   }
 
-  async function run(claim: ClaimedPoll): Promise<void> {
-    const outcome = await poll(deps, claim, stopping.signal);
-    if (!outcome) return;
+  async function run(claim: ClaimedPoll, cut: AbortSignal): Promise<void> {
+    const outcome = await poll(deps, claim, cut);
+    // It is due again with the end of this session.
+    if (cut.aborted && over()) return;
     polls += 1;
-    if (outcome.error !== null) errors += 1;
+    if (outcome.error !== null && !cut.aborted) errors += 1;
     const landing = await keep(outcome);
     if (landing !== 'RECORDED' || !outcome.fire) return;
     fires += 1;
@@ -170,7 +182,8 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
   }
 
   function stop(): void {
-    stopping.abort();
+    stopped = true;
+    for (const { cut } of underway.values()) cut.abort();
     cancelLook();
     cancelTell();
   }
@@ -183,7 +196,7 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     stop,
     async end(withinMs) {
       stop();
-      await within(clock, withinMs, Promise.all(underway));
+      await within(clock, withinMs, Promise.all([...underway.values()].map(({ done }) => done)));
     },
     figures() {
       const sorted = lateness.toSorted((a, b) => a - b);

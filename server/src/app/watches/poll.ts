@@ -4,7 +4,8 @@
  *
  * Invariants: a command that may not run is not run; a condition that fails three times in a row ends its watch, and
  * until then fires nothing; the first output of a watch without a condition is what later ones are compared with. A command
- * that did not start has no output: it is neither a change, nor compared with, nor a word about the condition.
+ * that did not start has no output: it is neither a change, nor compared with, nor a word about the condition. A poll that
+ * was cut short says nothing.
  */
 import type { Fire } from 'schema/projection';
 import { deniedIn } from '../../core/approvals/denied.ts';
@@ -26,12 +27,12 @@ export interface PollDeps {
   readonly clock: Clock;
 }
 
-/** Null: it was cut short, and is due again. */
+/** `signal`: cuts it short; its command has ended when this is over. */
 export async function poll(
   { processes, conditions, clock }: PollDeps,
   claim: ClaimedPoll,
   signal: AbortSignal,
-): Promise<PollOutcome | null> {
+): Promise<PollOutcome> {
   const { definition, errors } = claim;
   const began = clock.now();
   const nothingRun = {
@@ -66,16 +67,17 @@ export async function poll(
     signal,
     () => undefined,
   );
-  if (result.ending === 'aborted' || signal.aborted) return null;
   const ran = {
     claim,
     durationMs: Math.max(0, clock.now() - began),
     exitCode: result.exitCode,
     output: result.ending === 'notStarted' ? null : result.output,
   };
+  const cutShort = { ...ran, error: sentences(whyCut, result.message), errors, fire: null } as const;
+  if (result.ending === 'aborted' || signal.aborted) return cutShort;
   const judged = await judge(conditions, claim, result);
   // The judges end with the server, which says nothing about the condition.
-  if (judged?.type === 'failed' && signal.aborted) return null;
+  if (judged?.type === 'failed' && signal.aborted) return cutShort;
   const failed = judged?.type === 'failed' ? judged.message : null;
   const failures = judged === null ? errors : failed === null ? 0 : errors + 1;
   const error = sentences(problemOf(result), failed);
@@ -94,6 +96,8 @@ export async function poll(
   const fire = reason === null ? null : fireOf(claim, { ...ran, reason, ended, error });
   return { ...ran, error, errors: failures, fire };
 }
+
+const whyCut = 'The poll was cut short, because its watch was changed meanwhile.';
 
 /** Null: there was nothing to judge. */
 async function judge(

@@ -216,6 +216,7 @@ describe('Polls', () => {
       claiming: async () => (claims = await claim()),
       claimingMore: () => claim(),
       looking: () => watches.untilDue(here),
+      holding: () => watches.held(claims),
       recording: () => watches.record(outcomeOf(claims[0]!, { fire: fireOf(claims[0]!) })),
       listing: () => watches.list({ workstreamId: null, ended: false, limit: 20, after: null }),
       listingOne: () => watches.list({ workstreamId: 'due1', ended: true, limit: 20, after: null }),

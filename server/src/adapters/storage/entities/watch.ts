@@ -33,6 +33,8 @@ const watchSchema = defineEntity({
     claim: p.text().nullable(),
     claimedBy: p.text().nullable(),
     leaseUntil: p.datetime(3).nullable(),
+    /** Since it was claimed, the watch was edited, paused or ended: what comes of it tells nothing. */
+    claimCanceled: p.boolean().default(false),
     polls: p.integer(),
     fires: p.integer(),
     /** Conditions in a row that failed. */
@@ -72,7 +74,7 @@ const watchSchema = defineEntity({
     { name: 'watch_slot_held', expression: `(status = 'ENDED') = (slot is null)` },
     {
       name: 'watch_rests',
-      expression: `status = 'ACTIVE' or (next_poll_at is null and lease_until is null)`,
+      expression: `status = 'ACTIVE' or next_poll_at is null`,
     },
   ],
 });
