@@ -301,7 +301,7 @@ export interface Watch {
 /** What a watch has to say: that its condition held, or that it has ended (D-84). */
 export interface Fire {
   readonly watchId: string;
-  /** Number of the poll, 1 for the first; 0: no poll was needed, a deadline passed. */
+  /** Number of the poll, 1 for the first; of a DEADLINE, which is no poll: of the one that would have been next. */
   readonly poll: number;
   readonly reason: 'CONDITION' | 'CHANGE' | Exclude<WatchEnd, 'FIRED' | 'CANCELED'>;
   /** The watch has ended with it. */

@@ -155,7 +155,8 @@ export const Fire = builder.objectRef<FireModel>('Fire').implement({
   fields: (t) => ({
     watchId: t.exposeID('watchId', { description: '`WatchFacts.watchId` of the watch.' }),
     poll: t.exposeInt('poll', {
-      description: 'Number of the poll, 1 for the first; 0: its deadline passed before any.',
+      description:
+        'Number of the poll, 1 for the first; of a DEADLINE, which is no poll: of the one that would have been next.',
     }),
     reason: t.field({ type: FireReason, description: 'Why it says it.', resolve: (f) => f.reason }),
     ended: t.exposeBoolean('ended', { description: 'True: the watch has ended with it.' }),

@@ -376,6 +376,15 @@ describe('what the model is told of a fire', () => {
     ]);
   });
 
+  it('counts the polls there were, where none was for that, and says that nothing was run', () => {
+    const ends = { reason: 'DEADLINE', poll: 4, exitCode: null, elapsedSeconds: 90 } as const;
+    const lines = fireAsTold(fireOf(watch(), ends)).split('\n');
+    expect(lines[0]).toContain(
+      'without firing. After 3 of 100 polls, 1 min after it was made. It has ended.',
+    );
+    expect(lines).toContain('The command was not run for that.');
+  });
+
   it('names the error in one line, the end that was none, and that there was no output', () => {
     const text = fireAsTold(
       fireOf(watch(), {

@@ -119,8 +119,8 @@ const fire = (part: Partial<Fire> = {}): Fire => ({
 it('tells where a watch was when it fired, and that a fire too far from a person starts no turn (D-85)', () => {
   expect(fireFacts(fire())).toBe('Poll 3 of 100, 12 min after it was made, exit code 0. It has ended.');
   expect(fireFacts(fire({ ended: false, exitCode: null }))).toMatch(/did not end by itself\.$/);
-  expect(fireFacts(fire({ poll: 0, exitCode: null }))).toBe(
-    'Without a poll, 12 min after it was made. It has ended.',
+  expect(fireFacts(fire({ reason: 'DEADLINE', exitCode: null }))).toBe(
+    'After 2 of 100 polls, 12 min after it was made. It has ended.',
   );
   expect([5, 6].map((depth) => fireFacts(fire({ depth })).includes('No turn was started'))).toEqual([
     false,

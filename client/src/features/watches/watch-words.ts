@@ -97,13 +97,16 @@ export const exitWords = (exitCode: number | null): string =>
 
 /** Where it was in its polls, in one line. */
 export function fireFacts(
-  fire: Pick<Fire, 'poll' | 'definition' | 'elapsedSeconds' | 'exitCode' | 'ended' | 'depth'>,
+  fire: Pick<Fire, 'poll' | 'reason' | 'definition' | 'elapsedSeconds' | 'exitCode' | 'ended' | 'depth'>,
 ): string {
-  const { poll, definition, elapsedSeconds, exitCode, ended, depth } = fire;
+  const { poll, reason, definition, elapsedSeconds, exitCode, ended, depth } = fire;
+  const isPoll = reason !== 'DEADLINE';
   const said = [
-    poll === 0 ? 'Without a poll' : `Poll ${tokensInFull(poll)} of ${tokensInFull(definition.maxPolls)}`,
+    isPoll
+      ? `Poll ${tokensInFull(poll)} of ${tokensInFull(definition.maxPolls)}`
+      : `After ${tokensInFull(poll - 1)} of ${tokensInFull(definition.maxPolls)} polls`,
     `${aboutSpan(elapsedSeconds)} after it was made`,
-    ...(poll === 0 ? [] : [exitWords(exitCode)]),
+    ...(isPoll ? [exitWords(exitCode)] : []),
   ].join(', ');
   const stays =
     depth > maxDepth

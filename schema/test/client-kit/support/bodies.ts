@@ -164,7 +164,7 @@ const bodyByKind: { readonly [K in EntryKind]: readonly Extract<EntryBody, { rea
       source: 'WATCH',
       fire: {
         ...fire,
-        poll: 0,
+        poll: 1,
         reason: 'DEADLINE',
         ended: true,
         exitCode: null,

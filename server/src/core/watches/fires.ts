@@ -59,7 +59,7 @@ const watchOf = (draft: StepDraft, fire: Fire): Watch | undefined =>
 
 const isDue = (draft: StepDraft, fire: Fire): boolean => {
   const watch = watchOf(draft, fire);
-  return watch !== undefined && (fire.poll > watch.lastFire || fire.poll === 0);
+  return watch !== undefined && fire.poll > watch.lastFire;
 };
 
 const isSame = (a: Fire, b: Fire): boolean => a.watchId === b.watchId && a.poll === b.poll;
