@@ -170,7 +170,7 @@ async function assemble(
   const tools = createTools({
     processes,
     limits: { closedFolders: kept.map(realOrAsIs) },
-    watches: { store: storage.watches, conditions, clock },
+    watches: { store: storage.watches, conditions },
   });
   const prompt = createPrompt({
     guidance: { ofWorkspace: readAgents, ofServer: model.instructions },

@@ -67,19 +67,16 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
 ];
 
 const defined = (every: string) =>
-  defineWatch(
-    {
-      name: null,
-      command: 'ls',
-      condition: null,
-      every,
-      maxPolls: null,
-      deadline: null,
-      repeat: false,
-      instruction: null,
-    },
-    0,
-  );
+  defineWatch({
+    name: null,
+    command: 'ls',
+    condition: null,
+    every,
+    maxPolls: null,
+    deadline: null,
+    repeat: false,
+    instruction: null,
+  });
 
 describe('a duration', () => {
   it.each(taken)('%s: %j is %d s', (_, text, seconds) => {

@@ -188,10 +188,10 @@ describe('closing', () => {
 });
 
 describe('the tool of the model', () => {
-  const create = (over: Parameters<typeof definitionOf>[0] = {}): WatchAction => ({
-    action: 'create',
-    definition: definitionOf(over),
-  });
+  const create = (
+    over: Parameters<typeof definitionOf>[0] = {},
+    lasts: number | null = null,
+  ): WatchAction => ({ action: 'create', definition: definitionOf(over), lasts });
 
   /** The model calls it, and it was found to want this. */
   function calls(w: World, ...actions: readonly WatchAction[]): void {
@@ -246,6 +246,14 @@ describe('the tool of the model', () => {
     );
     w.store();
     expect(w.modelCalls).toHaveLength(1);
+  });
+
+  it('makes one whose deadline counts from then, not from when it was asked for (D-80)', () => {
+    const w = asking();
+    calls(w, create({}, 3_600));
+    w.decide('APPROVED');
+    const { createdAt, definition } = watchIn(w);
+    expect(Date.parse(definition.deadline!) - Date.parse(createdAt)).toBe(3_600_000);
   });
 
   it('makes one for who trusted it, where the mode answers (D-12, D-64)', () => {

@@ -17,7 +17,6 @@ import {
 } from '../../core/watches/definition.ts';
 import { spanOf } from '../../core/watches/message.ts';
 import { basisOf, watchTool } from '../../core/watches/tool.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Conditions } from '../../ports/conditions.ts';
 import type { WatchRow, WatchStore } from '../../ports/watches.ts';
 import { isBlank, type ToolResult, type WatchDefinition, type WatchEnd } from 'schema/projection';
@@ -28,7 +27,6 @@ import { visible, visibleLine } from './visible.ts';
 export interface WatchToolDeps {
   readonly store: Pick<WatchStore, 'list'>;
   readonly conditions: Pick<Conditions, 'check'>;
-  readonly clock: Pick<Clock, 'now'>;
 }
 
 const usualInterval = '5m';
@@ -70,7 +68,7 @@ const schema = z.strictObject({
   deadline: z
     .union([z.string(), z.number()])
     .optional()
-    .describe('create: ends after this long at the latest, such as 8h.'),
+    .describe('create: ends this long after it is made at the latest, such as 8h.'),
   repeat: z.boolean().optional().describe('create: goes on after it fired. Left out: it ends when it fires.'),
   instruction: z.string().optional().describe('create: what you will have to do when it fires.'),
 });
@@ -78,25 +76,25 @@ const schema = z.strictObject({
 type Arguments = z.infer<typeof schema>;
 
 export function createWatch(deps: WatchToolDeps): Tool<Arguments> {
-  const { store, clock } = deps;
+  const { store } = deps;
 
   async function previewCreate(args: Arguments, workstreamId: string): Promise<Previewed | Refusal> {
     const command = (args.command ?? '').trim();
     if (isBlank(command)) return refuse('Say in `command` which command to poll; "create" needs it.');
     const refused = refusedCommand(command);
     if (refused !== null) return refused;
-    const defined = defineWatch(askedIn(args, command), clock.now());
+    const defined = defineWatch(askedIn(args, command));
     if (defined.type === 'refused')
       return refuse(`${argumentOf[defined.field]}: ${visibleLine(defined.problem)}`);
-    const { definition } = defined;
+    const { definition, lasts } = defined;
     const unsound = await unsoundness(definition.condition, deps);
     if (unsound !== null) return unsound;
     const crowded = whyNoMore(definition.name, await activeIn(store, workstreamId));
     if (crowded !== null) return crowded;
     return {
       access: 'EXECUTE',
-      preview: previewOf(definition),
-      basis: basisOf({ action: 'create', definition }),
+      preview: previewOf(definition, lasts),
+      basis: basisOf({ action: 'create', definition, lasts }),
     };
   }
 
@@ -226,8 +224,8 @@ function whyNoMore(name: string, rows: readonly WatchRow[] | null): Refusal | nu
 const firesWhen = ({ condition }: WatchDefinition): string =>
   condition === null ? 'when the output changes' : `when this holds: ${condition}`;
 
-function previewOf(definition: WatchDefinition): Previewed['preview'] {
-  const { name, everySeconds, maxPolls, deadline, repeat, instruction, command } = definition;
+function previewOf(definition: WatchDefinition, lasts: number | null): Previewed['preview'] {
+  const { name, everySeconds, maxPolls, repeat, instruction, command } = definition;
   return {
     kind: 'TEXT',
     title: `watch ${name === '' ? '(named when it is made)' : `"${shortened(name)}"`} every ${spanOf(everySeconds)}`,
@@ -236,7 +234,7 @@ function previewOf(definition: WatchDefinition): Previewed['preview'] {
         'Command:',
         command,
         '',
-        `Polled: every ${spanOf(everySeconds)} (${everySeconds} s), at most ${maxPolls} times${deadline === null ? '' : `, until ${deadline} at the latest`}`,
+        `Polled: every ${spanOf(everySeconds)} (${everySeconds} s), at most ${maxPolls} times${lasts === null ? '' : `, for ${spanOf(lasts)} (${lasts} s) from your approval at the latest`}`,
         `Fires: ${firesWhen(definition)}`,
         repeat ? 'Then: goes on, and starts a turn each time' : 'Then: starts a turn, and ends',
         ...(instruction === null ? [] : [`Instruction: ${instruction}`]),

@@ -20,7 +20,7 @@ import type {
   UpdateWatchOutcome,
 } from 'schema/services';
 import { deniedIn } from '../../core/approvals/denied.ts';
-import { defineWatch, watchCapacity, type AskedWatch } from '../../core/watches/definition.ts';
+import { defineWatch, endingAfter, watchCapacity, type AskedWatch } from '../../core/watches/definition.ts';
 import type { Command } from '../../core/inputs.ts';
 import type { ConditionFacts, Conditions } from '../../ports/conditions.ts';
 import type { WatchRow, WatchStore } from '../../ports/watches.ts';
@@ -46,8 +46,10 @@ export function createWatches(deps: WatchesDeps): Services['watches'] {
   const { watches: store, conditions, watchRound, clock, sessionId, host } = deps;
 
   async function define(asked: AskedWatch): Promise<Defined> {
-    const defined = defineWatch(asked, clock.now());
-    if (defined.type === 'refused') return invalid(defined.field, defined.problem);
+    const asDefined = defineWatch(asked);
+    if (asDefined.type === 'refused') return invalid(asDefined.field, asDefined.problem);
+    const definition = endingAfter(asDefined.definition, asDefined.lasts, clock.now());
+    const defined = { type: 'defined', definition } as const;
     const denied = deniedIn(defined.definition.command);
     if (denied !== null) return invalid('command', denied);
     const { condition } = asked;

@@ -23,19 +23,20 @@ export interface AskedWatch {
   /** As `parseDuration` takes it. */
   readonly every: string;
   readonly maxPolls: number | null;
-  /** A duration from now; null: none. */
+  /** A duration, from when it is made; null: none. */
   readonly deadline: string | null;
   readonly repeat: boolean;
   readonly instruction: string | null;
 }
 
 export type Defined =
-  | { readonly type: 'defined'; readonly definition: WatchDefinition }
+  /** `lasts`: seconds until its deadline, which the definition has not yet (`endingAfter`); null: it has none. */
+  | { readonly type: 'defined'; readonly definition: WatchDefinition; readonly lasts: number | null }
   /** `field`: of AskedWatch. One sentence. */
   | { readonly type: 'refused'; readonly field: keyof AskedWatch; readonly problem: string };
 
-/** `now`: milliseconds since 1970. An empty name is left for who makes it to choose. */
-export function defineWatch(asked: AskedWatch, now: number): Defined {
+/** An empty name is left for who makes it to choose, and the deadline for when that is. */
+export function defineWatch(asked: AskedWatch): Defined {
   const refused = (field: keyof AskedWatch, problem: string): Defined => ({
     type: 'refused',
     field,
@@ -79,9 +80,20 @@ export function defineWatch(asked: AskedWatch, now: number): Defined {
       condition: condition === '' ? null : condition,
       everySeconds: Math.round(every.seconds),
       maxPolls,
-      deadline: deadline === null ? null : new Date(now + deadline.seconds * 1_000).toISOString(),
+      deadline: null,
       repeat: asked.repeat,
       instruction: instruction === '' ? null : instruction,
     },
+    lasts: deadline === null ? null : deadline.seconds,
   };
 }
+
+/** With its deadline, made or edited `at`, milliseconds since 1970. */
+export const endingAfter = (
+  definition: WatchDefinition,
+  lasts: number | null,
+  at: number,
+): WatchDefinition => ({
+  ...definition,
+  deadline: lasts === null ? null : new Date(at + lasts * 1_000).toISOString(),
+});

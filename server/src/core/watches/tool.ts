@@ -4,6 +4,7 @@
  */
 import { liveTurn, type Author, type ToolResult, type WatchDefinition } from 'schema/projection';
 import type { StepDraft } from '../step-draft.ts';
+import { endingAfter } from './definition.ts';
 import { spanOf } from './message.ts';
 import { changeWatch, find, makeWatch, watchesOf } from './watch.ts';
 
@@ -11,7 +12,8 @@ export const watchTool = 'watch';
 
 /** What a call was found to want when it was prepared, as its `basis` has it in JSON. */
 export type WatchAction =
-  | { readonly action: 'create'; readonly definition: WatchDefinition }
+  /** `lasts`: as `Defined` has it. A person may take his time to say yes, and it is made only then. */
+  | { readonly action: 'create'; readonly definition: WatchDefinition; readonly lasts: number | null }
   | { readonly action: 'cancel'; readonly name: string };
 
 export const basisOf = (action: WatchAction): string => JSON.stringify(action);
@@ -38,7 +40,8 @@ export function runWatchTool(
     return done(made.draft, `The watch "${made.watch.definition.name}" is cancelled.`);
   }
   const depth = (liveTurn(draft.state.projection)?.depth ?? 0) + 1;
-  const made = makeWatch(draft, action.definition, { author: by, depth });
+  const definition = endingAfter(action.definition, action.lasts, Date.parse(draft.at));
+  const made = makeWatch(draft, definition, { author: by, depth });
   if (made.type === 'made') return done(made.draft, created(made.watch.definition));
   switch (made.code) {
     case 'WATCH_LIMIT':

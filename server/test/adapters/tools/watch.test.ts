@@ -5,7 +5,6 @@ import type { WatchAction } from '../../../src/core/watches/tool.ts';
 import type { WatchRow } from '../../../src/ports/watches.ts';
 import { createBench } from './support.ts';
 
-const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 /** The workstream of the bench. */
 const here = 'workstream-1';
 
@@ -58,7 +57,6 @@ function rowOf(name: string, { watch, definition, row }: RowParts = {}): WatchRo
 function watchBench(rows: readonly WatchRow[] | 'away' = []) {
   const checked: string[] = [];
   const deps: WatchToolDeps = {
-    clock: { now: () => now },
     conditions: {
       check: async (expression) => {
         checked.push(expression);
@@ -131,10 +129,11 @@ describe('creating a watch', () => {
     expect(await watchBench().wanted(create({ command: '  gh pr view 7 \n' }))).toEqual({
       action: 'create',
       definition: definitionOf(''),
+      lasts: null,
     });
   });
 
-  it('takes all that may be said, numbers as seconds, and a deadline from now', async () => {
+  it('takes all that may be said, numbers as seconds, and a deadline from when it is made', async () => {
     const args = create({
       name: ' deploy ',
       poll_every: 90,
@@ -152,17 +151,19 @@ describe('creating a watch', () => {
         condition: 'exit_code == 0',
         everySeconds: 90,
         maxPolls: 10_000,
-        deadline: '2026-01-02T11:04:05.000Z',
+        deadline: null,
         repeat: true,
         instruction: 'Tell me.',
       },
+      lasts: 28_800,
     });
     expect(await watchBench().wanted(create({ deadline: 3_600 }))).toMatchObject({
-      definition: { deadline: '2026-01-02T04:04:05.000Z' },
+      lasts: 3_600,
     });
     for (const blank of [{ deadline: '' }, { stop_on: ' ' }, { instruction: '' }, { name: '' }]) {
       expect(await watchBench().wanted(create(blank))).toMatchObject({
-        definition: { name: '', condition: null, deadline: null, instruction: null },
+        definition: { name: '', condition: null, instruction: null },
+        lasts: null,
       });
     }
   });
@@ -188,7 +189,7 @@ describe('creating a watch', () => {
           'Command:',
           command.replace('\u202E', '⟨U+202E⟩'),
           '',
-          'Polled: every 2 h 30 min (9000 s), at most 7 times, until 2026-01-03T03:04:05.000Z at the latest',
+          'Polled: every 2 h 30 min (9000 s), at most 7 times, for 24 h (86400 s) from your approval at the latest',
           'Fires: when this holds: changed &&\n  exit_code == 0',
           'Then: starts a turn, and ends',
           'Instruction: Say⟨U+200B⟩ so.',
