@@ -286,14 +286,58 @@ describe('the tool of the model', () => {
     expect(watchIn(w, 'next')).toMatchObject({ version: 2, depth: 1 });
   });
 
-  it('makes no sixth, and names the five (D-80)', () => {
+  it('makes no sixth, asks nobody about it, and names the five (D-80)', () => {
     const w = asking(five());
     calls(w, create());
-    w.decide('APPROVED');
+    expect(all(w, 'APPROVAL')).toEqual([]);
     expect(result(w)).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
     expect(result(w).content).toContain('There are 5 watches already');
     expect(result(w).content).toContain('There are: "a", "b", "c", "d", "e".');
     expect(names(w)).toHaveLength(5);
+  });
+
+  it('makes no sixth where the fifth was made while a person thought about it (D-80)', () => {
+    const w = asking(five());
+    w.command(ann, { type: 'changeWatch', watchId: watchIn(w, 'a').id, change: 'CANCEL' });
+    calls(w, create());
+    make(w, { name: 'f' });
+    w.decide('APPROVED');
+    expect(result(w)).toMatchObject({ outcome: 'ERROR', effect: 'NONE' });
+    expect(names(w)).toEqual(['b', 'c', 'd', 'e', 'f']);
+  });
+
+  it('makes one where an earlier call of the same answer cancels one, and not where a later one does (D-34, D-80)', () => {
+    const cancel = { action: 'cancel', name: 'c' } as const;
+    const w = asking(five());
+    calls(w, cancel, create());
+    expect(names(w)).toEqual(['a', 'b', 'd', 'e']);
+    w.decide('APPROVED');
+    expect(names(w)).toEqual(['a', 'b', 'd', 'e', 'build']);
+    const other = asking(five());
+    calls(other, create(), cancel);
+    expect(all(other, 'APPROVAL')).toEqual([]);
+    expect(names(other)).toEqual(['a', 'b', 'd', 'e']);
+    expect(all(other, 'TOOL').map((e) => e.outcome)).toEqual(['ERROR', 'OK']);
+  });
+
+  it('makes one of the name of one that an earlier call of the same answer cancels, by name or id (D-34, D-80)', () => {
+    const byName = asking(five());
+    calls(byName, { action: 'cancel', name: 'c' }, create({ name: 'c' }));
+    byName.decide('APPROVED');
+    expect(names(byName)).toEqual(['a', 'b', 'd', 'e', 'c']);
+    const byId = asking(five());
+    calls(byId, { action: 'cancel', name: watchIn(byId, 'c').id }, create({ name: 'c' }));
+    byId.decide('APPROVED');
+    expect(names(byId)).toEqual(['a', 'b', 'd', 'e', 'c']);
+  });
+
+  it('asks nobody about one whose name another has (D-80)', () => {
+    const w = createWorld();
+    make(w);
+    asking(w);
+    calls(w, create());
+    expect(all(w, 'APPROVAL')).toEqual([]);
+    expect(result(w).content).toContain('There is a watch "build" already.');
   });
 
   it('makes no second of a name, also when both were approved at once (D-80)', () => {

@@ -3,8 +3,8 @@
  * Does not own: making and cancelling a watch, which the core does in the step that would start the call (`basisOf`), or
  * polling it.
  *
- * Invariants: what is refused here was asked of nobody and wrote nothing; the limits of a workstream are looked at here so
- * that nobody is asked in vain, and kept by the core.
+ * Invariant: what is refused here was asked of nobody and wrote nothing. The limits of a workstream are the core's, which
+ * knows what other calls of the same answer do first.
  */
 import * as z from 'zod';
 import { cut } from '../../core/kit/cut.ts';
@@ -78,7 +78,7 @@ type Arguments = z.infer<typeof schema>;
 export function createWatch(deps: WatchToolDeps): Tool<Arguments> {
   const { store } = deps;
 
-  async function previewCreate(args: Arguments, workstreamId: string): Promise<Previewed | Refusal> {
+  async function previewCreate(args: Arguments): Promise<Previewed | Refusal> {
     const command = (args.command ?? '').trim();
     if (isBlank(command)) return refuse('Say in `command` which command to poll; "create" needs it.');
     const refused = refusedCommand(command);
@@ -89,8 +89,6 @@ export function createWatch(deps: WatchToolDeps): Tool<Arguments> {
     const { definition, lasts } = defined;
     const unsound = await unsoundness(definition.condition, deps);
     if (unsound !== null) return unsound;
-    const crowded = whyNoMore(definition.name, await activeIn(store, workstreamId));
-    if (crowded !== null) return crowded;
     return {
       access: 'EXECUTE',
       preview: previewOf(definition, lasts),
@@ -130,7 +128,7 @@ export function createWatch(deps: WatchToolDeps): Tool<Arguments> {
     async preview(args, _workspace, workstreamId) {
       switch (args.action) {
         case 'create':
-          return await previewCreate(args, workstreamId);
+          return await previewCreate(args);
         case 'cancel':
           return await previewCancel(args, workstreamId);
         case 'list':
@@ -204,21 +202,6 @@ async function endedIn(
   } catch {
     return null;
   }
-}
-
-function whyNoMore(name: string, rows: readonly WatchRow[] | null): Refusal | null {
-  if (rows === null) return null;
-  const names = rows.map(({ watch }) => `"${watch.definition.name}"`).join(', ');
-  if (rows.length >= watchCapacity) {
-    return refuse(
-      `There are ${rows.length} watches already, and no more may be active in one workstream: ${visibleLine(names)}. Cancel one first.`,
-    );
-  }
-  return rows.some(({ watch }) => watch.definition.name === name)
-    ? refuse(
-        `name: There is a watch "${visibleLine(name)}" already. Choose another name, or cancel that one first.`,
-      )
-    : null;
 }
 
 const firesWhen = ({ condition }: WatchDefinition): string =>

@@ -23,7 +23,7 @@ import { sizeResults } from '../context/sizing.ts';
 import { adviceToWindDown } from '../context/texts.ts';
 import { estimateTokens } from '../context/tokens.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
-import { actionOf, runWatchTool, type WatchAction } from '../watches/tool.ts';
+import { actionOf, runWatchTool, whyInVain, type WatchAction } from '../watches/tool.ts';
 import { contextOf, isLatched } from '../workstream/state.ts';
 import { openCall, settleCall, withProgress } from './batch.ts';
 import { askForBudget, isSpent } from './budget.ts';
@@ -72,6 +72,12 @@ export function callsPrepared(draft: StepDraft, all: readonly Prepared[]): StepD
       continue;
     }
     const { argumentsHash, preview, basis } = p;
+    const action = actionOf(call.name, basis);
+    const inVain = action && whyInVain(d, action, earlierActions(d, callId, prepared));
+    if (inVain !== null) {
+      d = settleCall(d, callId, { outcome: 'ERROR', effect: 'NONE', content: inVain });
+      continue;
+    }
     const ruling = rule(p.access, configuration.approvalMode);
     const decision = ruling === 'TRUSTED' ? trusted(configuration, d.at) : null;
     if (ruling !== 'FREE')
@@ -87,6 +93,28 @@ export function callsPrepared(draft: StepDraft, all: readonly Prepared[]): StepD
     d = withProgress(d, [callId], ruling === 'ASK' ? { type: 'asking' } : { type: 'allowed', basis });
   }
   return advance(items.length > 0 ? openCycle(d, items) : d);
+}
+
+/** What the calls before this one are to do to watches, and have not done yet. */
+function earlierActions(
+  draft: StepDraft,
+  callId: string,
+  prepared: readonly Prepared[],
+): readonly WatchAction[] {
+  const calls = draft.state.projection.batch?.calls ?? [];
+  return calls
+    .slice(
+      0,
+      calls.findIndex(({ call }) => call.callId === callId),
+    )
+    .filter(({ result }) => result === null)
+    .flatMap(({ call }) => {
+      const now = prepared.find((other) => other.callId === call.callId)?.prepared;
+      const known = draft.state.progress[call.callId];
+      const basis = now?.type === 'ready' ? now.basis : known?.type === 'allowed' ? known.basis : null;
+      const action = actionOf(call.name, basis);
+      return action ? [action] : [];
+    });
 }
 
 /** Starts what may start, and closes the batch when everything in it is settled. */

@@ -57,6 +57,25 @@ export function runWatchTool(
   }
 }
 
+/**
+ * Why nobody is to be asked about it; null: it can be done. `earlier`: what calls before it in the same answer are to do,
+ * of which those that need nobody's approval will have been done.
+ */
+export function whyInVain(
+  draft: StepDraft,
+  action: WatchAction,
+  earlier: readonly WatchAction[],
+): string | null {
+  if (action.action !== 'create') return null;
+  const by = liveTurn(draft.state.projection)!.principal;
+  const then = earlier
+    .filter((one) => one.action === 'cancel')
+    .reduce((d, one) => runWatchTool(d, one, by).draft, draft);
+  // Only looked at: what it would write is dropped.
+  const { result } = runWatchTool(then, action, by);
+  return result.outcome === 'OK' ? null : result.content;
+}
+
 const done = (draft: StepDraft, content: string) => ({
   draft,
   result: { outcome: 'OK', effect: 'COMMITTED', content } as const,
