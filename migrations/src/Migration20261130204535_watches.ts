@@ -14,6 +14,7 @@ export class Migration20261130204535_watches extends Migration {
     this.addSql(
       `create index "watch_latest" on "watch" ("created_at" desc, "id" desc) where slot is not null;`,
     );
+    this.addSql(`create index "watch_latest_or_ended" on "watch" ("created_at" desc, "id" desc);`);
     this.addSql(
       `create index "watch_latest_of_workstream" on "watch" ("workstream_id", "created_at" desc, "id" desc);`,
     );

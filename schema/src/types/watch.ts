@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts';
 import type { WatchModel, WatchPollModel } from '../model/index.ts';
 import { watchGlobalId, watchIdOf, workstreamGlobalId, workstreamIdOf } from './global-id.ts';
-import { badArgument, badCursor, defaultPageSize, pageArgs, pageComplexity, pageSize } from './page.ts';
+import { badCursor, defaultPageSize, pageArgs, pageComplexity, pageSize } from './page.ts';
 import { WatchFacts } from './watch-record.ts';
 import { Workstream } from './workstream.ts';
 
@@ -27,6 +27,9 @@ const WatchPoll = builder.objectRef<WatchPollModel>('WatchPoll').implement({
     }),
   }),
 });
+
+/** Watches that have ended and are told with their workstream. */
+const endedShown = 50;
 
 /** Polls that are kept of a watch. */
 const pollsKept = 200;
@@ -111,8 +114,7 @@ const WatchFilter = builder.inputType('WatchFilter', {
       description: 'Global id of the one workstream; null: all. Of one that is not there is nothing.',
     }),
     ended: t.boolean({
-      description:
-        'True: also those that have ended, which takes a `workstreamId`. False or null: only ACTIVE and PAUSED ones.',
+      description: 'True: also those that have ended. False or null: only ACTIVE and PAUSED ones.',
     }),
   }),
 });
@@ -131,8 +133,6 @@ builder.queryField('watches', (t) =>
     resolve: async (_root, args, { services }) => {
       const { filter } = args;
       const ended = filter?.ended ?? false;
-      if (ended && filter?.workstreamId == null)
-        throw badArgument('filter', '`filter.ended` takes a `workstreamId`: name the workstream.');
       const after = args.after == null ? null : decodeWatch(args.after);
       const { items, hasNext } = await services.watches.list({
         workstreamId: filter?.workstreamId == null ? null : (workstreamIdOf(filter.workstreamId) ?? ''),
@@ -176,7 +176,7 @@ builder.objectFields(Workstream, (t) => ({
       'the same read, how their polls go is read a moment later. With `ended`: then the last 50 that have ended, newest first ' +
       '(`Query.watches` has them all).',
     args: { ended: t.arg.boolean({ description: 'True: also those that have ended. Null: false.' }) },
-    complexity: { field: 10, multiplier: 5 },
+    complexity: ({ ended }) => ({ field: 10, multiplier: ended ? 5 + endedShown : 5 }),
     resolve: (w, { ended }, { services }) =>
       services.watches.ofWorkstream(w.id, w.projection.watches, ended ?? false),
   }),

@@ -138,7 +138,7 @@ export interface WatchStore {
   /** What waits to be told to a workstream, if that is open: earlier polls first, so that none is left out before a later one. */
   deliveries(request: { readonly workstreamId: string; readonly limit: number }): Promise<readonly Fire[]>;
   get(watchId: string): Promise<WatchRow | null>;
-  /** Of one workstream (also those that have ended), or of all that have not ended; the newest first. */
+  /** Of one workstream or of all; `ended`: also those that have ended; the newest first. */
   list(request: {
     readonly workstreamId: string | null;
     readonly ended: boolean;

@@ -185,20 +185,21 @@ export function watchesContract(
       });
     });
 
-    it('is listed among those of all workstreams until it has ended, the newest first', async () => {
+    it('is listed among those of all workstreams, the newest first, once it has ended only where that is asked for', async () => {
       const on = await machine();
       const times = ['2999-01-03', '2999-01-02', '2999-01-01'];
       const all = times.map((day) => watch({ createdAt: `${day}T00:00:00.000Z` }));
       const mades = [];
       for (const one of all) mades.push(await watching(on, [one]));
       await put(mades[1]!, [says(ended(all[1]!))]);
-      const listed = await get().storage.watches.list({
-        workstreamId: null,
-        ended: true,
-        limit: 2,
-        after: null,
-      });
-      expect(listed.map((row) => row.watch.id)).toEqual([all[0]!.id, all[2]!.id]);
+      const list = async (isEnded: boolean, after: string | null = null) => {
+        const asked = { workstreamId: null, ended: isEnded, limit: 2, after };
+        return (await get().storage.watches.list(asked)).map((row) => row.watch.id);
+      };
+      const [first, second, third] = all.map(({ id }) => id);
+      expect(await list(false)).toEqual([first, third]);
+      expect(await list(true)).toEqual([first, second]);
+      expect((await list(true, second))[0]).toBe(third);
       await Promise.all(mades.map((made) => get().opened.remove(made.id)));
       expect(await get().storage.watches.get(all[0]!.id)).toBeNull();
     });

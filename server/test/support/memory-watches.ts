@@ -298,7 +298,7 @@ export function createMemoryWatches({
           .filter(isShown)
           .toSorted((a, b) => compare(placeOf(b), placeOf(a)))
           .filter((row) => workstreamId === null || row.workstreamId === workstreamId)
-          .filter((row) => (ended && workstreamId !== null) || row.watch.status !== 'ENDED');
+          .filter((row) => ended || row.watch.status !== 'ENDED');
         const last = after === null ? undefined : rows.get(after);
         if (after !== null && !last) return [];
         return all

@@ -240,7 +240,7 @@ export function createWatchStore(orm: Orm): WatchStore {
           WatchRow,
           {
             ...(workstreamId !== null && { workstream: workstreamId }),
-            ...((workstreamId === null || !ended) && { slot: { $ne: null } }),
+            ...(!ended && { slot: { $ne: null } }),
             ...(last && {
               createdAt: { $lte: last.createdAt },
               $or: [{ createdAt: { $lt: last.createdAt } }, { id: { $lt: last.id } }],

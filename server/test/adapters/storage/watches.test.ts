@@ -219,6 +219,7 @@ describe('Polls', () => {
       holding: () => watches.held(claims),
       recording: () => watches.record(outcomeOf(claims[0]!, { fire: fireOf(claims[0]!) })),
       listing: () => watches.list({ workstreamId: null, ended: false, limit: 20, after: null }),
+      listingEnded: () => watches.list({ workstreamId: null, ended: true, limit: 20, after: null }),
       listingOne: () => watches.list({ workstreamId: 'due1', ended: true, limit: 20, after: null }),
       paging: () => watches.polls('due1', { limit: 20, before: 100 }),
       telling: () => watches.deliveries({ workstreamId: 'due1', limit: 20 }),

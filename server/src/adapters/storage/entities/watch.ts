@@ -65,6 +65,10 @@ const watchSchema = defineEntity({
       expression: `create index "watch_latest" on "watch" ("created_at" desc, "id" desc) where slot is not null`,
     },
     {
+      name: 'watch_latest_or_ended',
+      expression: `create index "watch_latest_or_ended" on "watch" ("created_at" desc, "id" desc)`,
+    },
+    {
       name: 'watch_latest_of_workstream',
       expression: `create index "watch_latest_of_workstream" on "watch" ("workstream_id", "created_at" desc, "id" desc)`,
     },
