@@ -117,6 +117,23 @@ export async function run(url: string, sql: string): Promise<void> {
   }
 }
 
+export interface Connection {
+  sql<Row extends object = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
+  end(): Promise<void>;
+}
+
+/** Plain SQL, to a server that may go away. */
+export async function connect(url: string): Promise<Connection> {
+  const client = new pg.Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    sql: async <Row extends object>(text: string, values?: unknown[]) =>
+      (await client.query<Row & pg.QueryResultRow>(text, values)).rows,
+    end: () => client.end().catch(() => undefined),
+  };
+}
+
 /** The URL of another database of the same server. */
 export function withDatabase(url: string, name: string): string {
   const changed = new URL(url);

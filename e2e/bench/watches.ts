@@ -13,26 +13,17 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
-import { hostname, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import {
-  applyEntries,
-  emptyProjection,
-  stateOf,
-  type Entry,
-  type EntryBody,
-  type Watch,
-} from 'schema/projection';
-import { embeddedDatabaseOf, embeddedServerOf, makePlace, startWeir } from '../../e2e/support/weir.ts';
-import { startEmbeddedPostgres } from '../src/adapters/storage/embedded-postgres.ts';
-import { openStorage, type Storage } from '../src/adapters/storage/index.ts';
-import { watchCapacity } from '../src/core/watches/definition.ts';
+import { connect, type Connection } from '../../server/test/support/database.ts';
+import { newKey, type Api } from '../support/api.ts';
+import { embeddedDatabaseOf, embeddedServerOf, startWeir } from '../support/weir.ts';
 
 const paceSeconds = Number(process.argv[2] ?? 20);
 const watches = 5_000;
+/** As many as a workstream may have. */
+const watchesEach = 5;
 const everySeconds = 60;
 const idleSeconds = 6;
 const burstSeconds = 2;
@@ -41,25 +32,20 @@ const limitSeconds = 4;
 const concurrency = 16;
 /** Of a few milliseconds, and its output stays the same. */
 const command = 'uname -s';
-const author = { id: 'bench', name: 'Bench' };
 
 const began = performance.now();
-const random = (): string => randomBytes(16).toString('hex');
 
 if (process.argv[2] === 'limit') await limit();
 else await bench();
 
 async function bench(): Promise<void> {
-  const place = makePlace();
-  progress(`making ${watches} watches`);
-  await fill(place);
   progress('starting the server');
-  const weir = await startWeir({}, place);
-  const db = new pg.Client(embeddedDatabaseOf(place));
-  db.on('error', () => undefined);
+  const weir = await startWeir();
+  const db = await connect(embeddedDatabaseOf(weir.place));
   try {
-    await db.connect();
-    const database = embeddedServerOf(place)!;
+    progress(`making ${watches} watches`);
+    await make(weir.api(await weir.signIn()), db);
+    const database = embeddedServerOf(weir.place)!;
 
     progress(`a round of ${everySeconds} s, the first ${paceSeconds} s of it`);
     const due = await spread(db);
@@ -83,9 +69,9 @@ async function bench(): Promise<void> {
     say({ phase: 'idle', watches, ...idle });
 
     progress('everything is due');
-    await db.query('update watch set next_poll_at = statement_timestamp()');
+    await db.sql('update watch set next_poll_at = statement_timestamp()');
     const burst = await pollsWithin(db, burstSeconds);
-    await db.query('delete from watch');
+    await db.sql('delete from watch');
     say({ phase: 'burst', pollsPerSecond: burst });
 
     progress('there are no watches any more');
@@ -111,122 +97,44 @@ async function bench(): Promise<void> {
     });
   } finally {
     progress('ending');
-    await db.end().catch(() => undefined);
+    await db.end();
     await weir.remove();
     progress('ended');
   }
 }
 
-// ---- the server's data ----
+// ---- the watches ----
 
-/** The data folder of a server that has these watches, before it runs: the first of them as its storage writes them. */
-async function fill({ data, workspaces }: ReturnType<typeof makePlace>): Promise<void> {
-  const started = await startEmbeddedPostgres({ dataDir: data });
-  if (started.type === 'refused') throw new Error(started.message);
-  const { host, port, user, database } = started.server.connection;
-  const databaseUrl = `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
-  try {
-    const opened = await openStorage({ databaseUrl });
-    if (opened.type === 'refused') throw new Error(opened.message);
-    const { storage } = opened;
-    const begun = await storage.sessions.begin('bench', hostname());
-    if (begun.type === 'busy') throw new Error('the bench node is taken');
-    const { session } = begun;
-    await make(storage, session.id, workspaces);
-    await session.end();
-    await storage.close();
-    await copy(databaseUrl);
-  } finally {
-    await started.server.stop();
-  }
-}
-
-/** As many of the workstream and its watches as are wanted: what polls read of them, which is not their journal. */
-async function copy(databaseUrl: string): Promise<void> {
-  const db = new pg.Client(databaseUrl);
-  await db.connect();
-  try {
-    const others = watches / watchCapacity - 1;
-    await db.query(
-      `insert into workstream select (jsonb_populate_record(w, jsonb_build_object('id', w.id || '-' || n, 'incarnation', w.id || '-' || n))).*
-       from workstream w, generate_series(1, $1) n`,
-      [others],
+/** A workstream with as many watches as it may have, as a person makes them; then copies of it. */
+async function make(api: Api, db: Connection): Promise<void> {
+  const workstreamId = await api.create();
+  for (let i = 0; i < watchesEach; i += 1) {
+    const condition = i % 2 === 0 ? 'exit_code != 0 || output.contains("changed")' : null;
+    const every = `${everySeconds}s`;
+    const { data, errors } = await api.query<{ answer: { readonly message?: string } }>(
+      `mutation ($input: CreateWatchInput!) { answer: createWatch(input: $input) { ... on Rejection { message } } }`,
+      { input: { key: newKey(), workstreamId, command, condition, every, maxPolls: 10_000, repeat: true } },
     );
-    await db.query(
-      `insert into watch select (jsonb_populate_record(t, jsonb_build_object('id', t.id || '-' || n, 'workstream_id', t.workstream_id || '-' || n))).*
-       from watch t, generate_series(1, $1) n`,
-      [others],
-    );
-  } finally {
-    await db.end();
+    if (!data || data.answer.message !== undefined)
+      throw new Error(`a watch was not made: ${data?.answer.message ?? JSON.stringify(errors)}`);
   }
-}
-
-/** A workstream with as many watches as it may have. */
-async function make(storage: Storage, sessionId: string, workspace: string): Promise<void> {
-  const id = random();
-  const incarnation = random();
-  const at = new Date().toISOString();
-  const configuration = { ...emptyProjection.configuration, title: 'bench', model: 'demo', workspace };
-  const bodies: readonly EntryBody[] = [
-    { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: author },
-    { kind: 'CONFIGURATION', configuration },
-    ...Array.from({ length: watchCapacity }, (_, i): EntryBody => ({ kind: 'WATCH', watch: watchOf(i, at) })),
-  ];
-  const entries = bodies.map((body, i): Entry => ({
-    ...body,
-    id: random(),
-    revision: i + 1,
-    epoch: 0,
-    generation: 0,
-    lane: null,
-    turnId: null,
-    at,
-  }));
-  const projection = applyEntries(emptyProjection, entries);
-  await storage.reservations.reserve({ id, incarnation, sessionId });
-  const published = await storage.reservations.publish({
-    workstreamId: id,
-    incarnation,
-    epoch: 0,
-    expectedHead: 0,
-    entries,
-    projection,
-    state: stateOf(projection),
-    receipts: [],
-    calls: [],
-  });
-  if (published.type !== 'published') throw new Error(`a workstream was not made: ${published.type}`);
-}
-
-function watchOf(i: number, createdAt: string): Watch {
-  return {
-    id: random(),
-    version: 1,
-    definition: {
-      name: `watch-${i + 1}`,
-      command,
-      condition: i % 2 === 0 ? 'exit_code != 0 || output.contains("changed")' : null,
-      everySeconds,
-      maxPolls: 10_000,
-      deadline: null,
-      repeat: true,
-      instruction: null,
-    },
-    status: 'ACTIVE',
-    pausedBy: null,
-    end: null,
-    author,
-    depth: 1,
-    createdAt,
-    lastFire: 0,
-    due: 'LATER',
-  };
+  // What polls read of them, which is not their journal. Nobody has loaded them.
+  const others = watches / watchesEach - 1;
+  await db.sql(
+    `insert into workstream select (jsonb_populate_record(w, jsonb_build_object('id', w.id || '-' || n,
+       'incarnation', w.id || '-' || n, 'owner_session_id', null))).* from workstream w, generate_series(1, $1) n`,
+    [others],
+  );
+  await db.sql(
+    `insert into watch select (jsonb_populate_record(t, jsonb_build_object('id', t.id || '-' || n,
+       'workstream_id', t.workstream_id || '-' || n))).* from watch t, generate_series(1, $1) n`,
+    [others],
+  );
 }
 
 /** Due one after the other, evenly over a round that begins in a second; answers when each is, milliseconds since 1970. */
-async function spread(db: pg.Client): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await db.query<{ id: string; due: number }>(
+async function spread(db: Connection): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.sql<{ id: string; due: number }>(
     `update watch t set next_poll_at = statement_timestamp() + (1 + place * $1::float8 / $2) * interval '1 second'
      from (select id, row_number() over (order by md5(id)) - 1 as place from watch) p where p.id = t.id
      returning t.id, (extract(epoch from next_poll_at) * 1000)::float8 as due`,
@@ -237,9 +145,9 @@ async function spread(db: pg.Client): Promise<ReadonlyMap<string, number>> {
 }
 
 /** Nothing is due in the next hour. */
-async function rest(db: pg.Client): Promise<{ readonly at: number }> {
-  await db.query(`update watch set next_poll_at = statement_timestamp() + interval '1 hour'`);
-  const { rows } = await db.query<{ at: number }>(
+async function rest(db: Connection): Promise<{ readonly at: number }> {
+  await db.sql(`update watch set next_poll_at = statement_timestamp() + interval '1 hour'`);
+  const rows = await db.sql<{ at: number }>(
     `select (extract(epoch from statement_timestamp()) * 1000)::float8 as at`,
   );
   return rows[0]!;
@@ -252,8 +160,8 @@ interface Poll {
   readonly durationMs: number;
 }
 
-async function polled(db: pg.Client): Promise<ReadonlyMap<string, Poll>> {
-  const { rows } = await db.query<Poll & { poll: number; error: string | null; exit: number | null }>(
+async function polled(db: Connection): Promise<ReadonlyMap<string, Poll>> {
+  const rows = await db.sql<Poll & { poll: number; error: string | null; exit: number | null }>(
     `select watch_id as id, poll, (extract(epoch from at) * 1000)::float8 as at, duration_ms::float8 as "durationMs",
        error, exit_code as exit from watch_poll`,
   );
@@ -274,9 +182,9 @@ function lateness(
   return counted.map(([id, at]) => Math.max(0, (polls.get(id)?.at ?? endedAt) - at));
 }
 
-async function pollsWithin(db: pg.Client, seconds: number): Promise<number> {
+async function pollsWithin(db: Connection, seconds: number): Promise<number> {
   const count = async (): Promise<number> =>
-    (await db.query<{ n: number }>('select count(*)::int as n from watch_poll')).rows[0]!.n;
+    (await db.sql<{ n: number }>('select count(*)::int as n from watch_poll'))[0]!.n;
   const before = await count();
   const from = performance.now();
   await delay(seconds * 1_000);
