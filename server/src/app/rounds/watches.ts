@@ -17,7 +17,7 @@ import { within } from '../within.ts';
 import type { Round } from './heartbeat.ts';
 
 /** Most polls at once (D-81), and of one workstream. */
-export const usualConcurrency = 16;
+const usualConcurrency = 16;
 const perWorkstream = 2;
 /** The longest wait before the next look, milliseconds: what others make due meanwhile is late by at most that. */
 const lookMs = 500;
