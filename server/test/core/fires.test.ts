@@ -2,7 +2,7 @@
  * Owns: what becomes of a fire in the core (D-84): written once, said in a turn of who approved the watch, or kept.
  */
 import fc from 'fast-check';
-import type { EntryOf, Fire } from 'schema/projection';
+import type { Author, EntryOf, Fire } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import { lower } from '../../src/core/conversation/lower.ts';
 import { commitKey } from '../../src/core/journal/entry.ts';
@@ -36,6 +36,12 @@ function busy(...names: readonly string[]): World {
   w.store();
   return w;
 }
+
+/** By somebody who only takes it over. */
+const edit = (w: World, name: string, by: Author): unknown => {
+  const { id: watchId, version, definition } = watchIn(w, name);
+  return w.command(by, { type: 'editWatch', watchId, version, definition });
+};
 
 function answer(w: World): void {
   w.store();
@@ -107,6 +113,45 @@ describe('a fire at rest', () => {
     expect(w.state.projection.turn?.principal).toEqual(bob);
     answer(w);
     expect(turns(w).map(({ principal }) => principal)).toEqual([ann, bob]);
+  });
+
+  it('waits behind what its watch said before somebody else edited it, and so does what others said as him (D-12, D-84)', () => {
+    const w = createWorld();
+    make(w, { name: 'b', repeat: true }, bob);
+    make(w, { name: 'a', repeat: true }, ann);
+    w.store();
+    w.send('go');
+    w.store();
+    fired(w, fireOf(watchIn(w, 'b'), { poll: 3 }));
+    edit(w, 'b', ann);
+    fired(w, fireOf(watchIn(w, 'b'), { poll: 6 }), fireOf(watchIn(w, 'a'), { poll: 2 }));
+    answer(w);
+    expect(polls(w)).toEqual([['a', 2]]);
+    answer(w);
+    expect(polls(w).at(-1)).toEqual(['b', 3]);
+    expect(w.state.projection.turn?.principal).toEqual(bob);
+    answer(w);
+    expect(polls(w).at(-1)).toEqual(['b', 6]);
+    expect(w.state.projection.turn?.principal).toEqual(ann);
+  });
+
+  it('does not wait behind what starts no turn (D-85)', () => {
+    const w = createWorld();
+    make(w, { name: 'b', repeat: true }, bob);
+    w.store();
+    const deep = { ...watchIn(w, 'b'), depth: 6 };
+    w.send('go');
+    w.store();
+    fired(w, fireOf(deep, { poll: 3 }));
+    edit(w, 'b', ann);
+    fired(w, fireOf(watchIn(w, 'b'), { poll: 6 }));
+    answer(w);
+    expect(polls(w)).toEqual([
+      ['b', 3],
+      ['b', 6],
+    ]);
+    expect(told(w)[0]?.turnId).toBeNull();
+    expect(w.state.projection.turn?.principal).toEqual(ann);
   });
 
   it('after a turn that was stopped starts one: it did not wait for that', () => {
@@ -441,7 +486,7 @@ const anyMove = fc.record({
       'fail',
       'stop',
     ] as const),
-    ...(['cancel', 'shut', 'open', 'close', 'crash', 'store'] as const),
+    ...(['edit', 'edit', 'cancel', 'shut', 'open', 'close', 'crash', 'store'] as const),
   ),
   pick: fc.nat(20),
   deep: fc.boolean(),
@@ -502,6 +547,8 @@ it('in any life a fire that was told is written once, in order, in a turn of its
           case 'stop':
             w.stop();
             return w.modelCalls.length > 0 && w.endModel({ type: 'aborted' });
+          case 'edit':
+            return watch && edit(w, watch.definition.name, deep ? ann : bob);
           case 'cancel':
             return watch && pick > 16 && change(w, watch.definition.name, 'CANCEL');
           case 'shut':

@@ -4,7 +4,8 @@
  *
  * Invariants: a fire is written down once, whoever tells it and how often; nothing of a watch that has ended meanwhile is;
  * a turn of another author hears of none (D-12); beyond `maxDepth` it is written down and starts nothing (D-85); after a
- * turn that failed or was stopped it waits for the next one; fires that wait together start one turn.
+ * turn that failed or was stopped it waits for the next one; fires that wait together start one turn; those of one watch are
+ * written down in the order of its polls, whoever edited it in between.
  */
 import {
   liveTurn,
@@ -32,19 +33,33 @@ export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraf
   return liveTurn(draft.state.projection) || draft.state.closing ? heard : deliver(heard);
 }
 
-/** Without a live turn: all of one author in one turn; the others wait until that is over. */
+/**
+ * Without a live turn: all of one author in one turn; the others wait until that is over, and with them what their watches
+ * said later, as who edited one of them meanwhile.
+ */
 export function deliver(draft: StepDraft): StepDraft {
   const due = dueIn(draft);
-  const first = due.find((fire) => fire.depth <= maxDepth);
+  const first = due.find(startsTurn);
   const rests = draft.state.projection.turn?.phase === 'FAILED' || !first;
   if (rests) return due.reduce(writeDown, patch(draft, { fires: [] }));
-  const now = due.filter((fire) => fire.author.id === first.author.id);
-  const later = due.filter((fire) => fire.author.id !== first.author.id);
-  const depth = Math.max(...now.filter((fire) => fire.depth <= maxDepth).map((fire) => fire.depth));
+  const isHis = (fire: Fire): boolean => fire.author.id === first.author.id;
+  const before = (fire: Fire): readonly Fire[] =>
+    due.filter((other) => other.watchId === fire.watchId && other.poll < fire.poll && !isHis(other));
+  const silent = before(first);
+  // They start nothing, so that there is nothing to wait for.
+  if (silent.length > 0)
+    return deliver(
+      silent.reduce(writeDown, patch(draft, { fires: due.filter((fire) => !silent.includes(fire)) })),
+    );
+  const now = due.filter((fire) => isHis(fire) && before(fire).length === 0);
+  const later = due.filter((fire) => !now.includes(fire));
+  const depth = Math.max(...now.filter(startsTurn).map((fire) => fire.depth));
   return startTurnOn(patch(draft, { fires: later }), { author: first.author, depth }, (d) =>
     now.reduce(writeDown, d),
   );
 }
+
+const startsTurn = (fire: Fire): boolean => fire.depth <= maxDepth;
 
 /** After a turn that failed or was stopped: kept for the next one. */
 export const storeFires = (draft: StepDraft): StepDraft =>
