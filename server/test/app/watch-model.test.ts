@@ -75,8 +75,8 @@ describe('in any life of watches', () => {
     { timeout: runs * 1_000 + 60_000 },
     async () => {
       await fc.assert(
-        fc.asyncProperty(lives, async ({ chance, steps }) => {
-          const life = await begin({ chance });
+        fc.asyncProperty(lives, async ({ options, steps }) => {
+          const life = await begin(options);
           await lead(life, steps);
           noteAll(life);
         }),
@@ -126,6 +126,10 @@ describe('in any life of watches', () => {
     { do: 'pass', ms: 2 * s },
     { do: 'runNow', pick: 1 },
     { do: 'pass', ms: 5 * s },
+    // And when the database is away as its command ends.
+    { do: 'pass', ms: 12 * s },
+    { do: 'away', ms: 6 * s },
+    { do: 'pass', ms: 14 * s },
     { do: 'delete', pick: 1 },
     { do: 'pass', ms: 10 * s },
   ].map((move) => ({ move, turns: 9 }) as Step);

@@ -5,7 +5,8 @@
  *
  * Invariants: no real time and no real chance; each call to the database travels, is carried out whole or not at all, and
  * is answered; whatever a dead server sent arrives, and nothing comes back to it; one that stands still hears of nothing
- * until it wakes. Sessions are over 20 s after the last heartbeat, whatever the clock on the wall says.
+ * until it wakes. Sessions are over 20 s after the last heartbeat, whatever the clock on the wall says, but where a server
+ * is alone.
  */
 import { liveTurn, type Fire } from 'schema/projection';
 import type { Services } from 'schema/services';
@@ -42,6 +43,8 @@ export interface Node extends Holder {
 export interface LifeOptions {
   /** Chooses how long calls travel. */
   readonly chance?: number;
+  /** One server with a database of its own: however long that is away, nobody takes over. */
+  readonly alone?: boolean;
   /** A server dies, or stands still, at this edge of a call to the database or a command, from `born` on. */
   readonly dieAt?: number;
   readonly standAt?: number;
@@ -127,7 +130,7 @@ const conditions: Conditions = {
 
 const concurrency = 3;
 
-export function createLife({ chance: seed = 1, dieAt, standAt }: LifeOptions = {}): Life {
+export function createLife({ chance: seed = 1, alone = false, dieAt, standAt }: LifeOptions = {}): Life {
   const chance = createChance(seed);
   const clock = createTestClock();
   const notes: string[] = [];
@@ -153,6 +156,7 @@ export function createLife({ chance: seed = 1, dieAt, standAt }: LifeOptions = {
   const keyOf = ({ watchId, poll }: Fire): string => `${watchId}:${poll}`;
   const answered = new WeakSet<FakeCall>();
 
+  const termMs = alone ? Infinity : sessionTermMs;
   const latency = (): number => (calm ? 0 : [0, 0, 0, 0, 1, 2, 4][Math.floor(chance() * 7)]!);
 
   function visit(node: Node, what: string): boolean {
@@ -285,9 +289,9 @@ export function createLife({ chance: seed = 1, dieAt, standAt }: LifeOptions = {
         const { session } = begun;
         const renewed = (is: unknown): void => {
           const term = terms.get(session.id);
-          if (is === true && term) term.expiresAt = clock.now() + sessionTermMs;
+          if (is === true && term) term.expiresAt = clock.now() + termMs;
         };
-        terms.set(session.id, { node, expiresAt: clock.now() + sessionTermMs });
+        terms.set(session.id, { node, expiresAt: clock.now() + termMs });
         node.up = null;
         begunAt.set(node, {
           ...session,
@@ -399,7 +403,7 @@ export function createLife({ chance: seed = 1, dieAt, standAt }: LifeOptions = {
       session,
       clock: time,
       log,
-      canBeTakenOver: true,
+      canBeTakenOver: !alone,
       onLost() {
         round.stop();
         registry.deposeAll();
@@ -472,7 +476,7 @@ export function createLife({ chance: seed = 1, dieAt, standAt }: LifeOptions = {
       life.wake();
     },
     boot(id) {
-      if (nodes.get(id)?.dead === false) return;
+      if (nodes.get(id)?.dead === false || (alone && id === 'b')) return;
       const node: Node = {
         id,
         name: `${id}${(lives += 1)}`,

@@ -319,7 +319,7 @@ const moves: readonly fc.WeightedArbitrary<Move>[] = [
     fc.record({ do: constant('pass'), ms: of(1, 500, 3 * s, 10 * s, 10 * s, 21 * s, 35 * s, 130 * s) }),
   ),
   weighted(2, fc.record({ do: constant('jump'), ms: of(25 * s, hour, -5 * s, -hour) })),
-  weighted(2, fc.record({ do: constant('away'), ms: of(500, 3 * s, 15 * s, 200 * s) })),
+  weighted(3, fc.record({ do: constant('away'), ms: of(500, 3 * s, 15 * s, 15 * s, 200 * s) })),
   weighted(
     2,
     fc.record({ do: constant('lose'), what: of('watches.claim', 'watches.record', 'journal.commit') }),
@@ -334,15 +334,16 @@ const step = fc.record({ move: fc.oneof(...moves), turns: of(0, 0, 1, 2, 3, 5, 8
 const takes = of(0, 0, 200, 4 * s, 9 * s).map((ms): Move => ({ do: 'takes', ms }));
 
 /** Without fast-check's bias to short ones, in which little happens; none is without watches. */
-export const lives: fc.Arbitrary<{ readonly chance: number; readonly steps: readonly Step[] }> = fc.noBias(
-  fc
-    .record({
-      chance: fc.nat(1_000_000),
-      first: fc.tuple(takes, watch, watch),
-      steps: fc.array(step, { minLength: 5, maxLength: 45, size: 'max' }),
-    })
-    .map(({ chance, first, steps }) => ({
-      chance,
-      steps: [...first.map((move) => ({ move, turns: 9 })), ...steps],
-    })),
-);
+export const lives: fc.Arbitrary<{ readonly options: LifeOptions; readonly steps: readonly Step[] }> =
+  fc.noBias(
+    fc
+      .record({
+        options: fc.record({ chance: fc.nat(1_000_000), alone: of(false, false, true) }),
+        first: fc.tuple(takes, watch, watch),
+        steps: fc.array(step, { minLength: 5, maxLength: 45, size: 'max' }),
+      })
+      .map(({ options, first, steps }) => ({
+        options,
+        steps: [...first.map((move) => ({ move, turns: 9 })), ...steps],
+      })),
+  );
