@@ -83,6 +83,8 @@ const perWorkstream = 2;
 export function createWatchLaws(now: () => number, note: (what: string) => void): WatchLaws {
   const known = new Map<string, Known>();
   const lifecycles = new Map<string, 'OPEN' | 'CLOSED'>();
+  /** Deleted with their workstream. */
+  const gone = new Set<string>();
   let violation: string | null = null;
 
   function violate(law: string, detail: string): void {
@@ -96,6 +98,8 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
   /** Its server is to poll, whether it knows that or not. */
   const isHeld = ({ landing, until, holder }: Claim): boolean =>
     landing === null && now() < until && holder.isLive();
+  /** By the last claim: whoever had it before has lost it, also where the clock goes back into his lease. */
+  const isPolled = ({ claims }: Known): boolean => claims.slice(-1).some(isHeld);
   const runs = ({ running, holder, until }: Claim): boolean => running && holder.isLive() && now() < until;
   const living = (): readonly Known[] => [...known.values()].filter(({ watch }) => watch.status !== 'ENDED');
 
@@ -121,9 +125,8 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
       if (poll.poll !== one.polls + 1) violate('D-86', `${what}, after ${one.polls}`);
       if (poll.poll > watch.definition.maxPolls && !one.excess)
         violate('D-80', `${what}, of at most ${watch.definition.maxPolls}`);
-      const held = claims.find(isHeld);
-      if (held) violate('D-81', `${what}, which ${held.holder.name} polls`);
       const last = claims.at(-1);
+      if (last && isHeld(last)) violate('D-81', `${what}, which ${last.holder.name} polls`);
       if (last?.holder === holder && last.landing === null && last.runs > 0 && !last.slept)
         violate('D-81', `${what}, and has not kept what came of the one before`);
       one.due = at;
@@ -139,7 +142,7 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
         slept: false,
       });
       const others = [...known.values()].filter(({ workstreamId }) => workstreamId === one.workstreamId);
-      const underway = others.filter((other) => other.claims.some(isHeld)).length;
+      const underway = others.filter((other) => isPolled(other)).length;
       if (underway > perWorkstream) violate('D-81', `${underway} watches of ${one.workstreamId} are polled`);
     }
   }
@@ -148,6 +151,8 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
     known.get(watchId)?.claims.find(({ poll }) => poll.claim === claim);
 
   function started(holder: Holder, name: string, watchId: string): void {
+    // It was deleted since it was given: the next look ends its command.
+    if (gone.has(watchId)) return;
     const claim = claimOf(watchId, name);
     const what = `${holder.name} runs the command of ${watchId}`;
     if (claim?.holder !== holder) return violate('D-81', `${what}, which it has not got`);
@@ -281,7 +286,11 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
     committed,
     removed(workstreamId) {
       lifecycles.delete(workstreamId);
-      for (const [id, one] of known) if (one.workstreamId === workstreamId) known.delete(id);
+      for (const [id, one] of known) {
+        if (one.workstreamId !== workstreamId) continue;
+        known.delete(id);
+        gone.add(id);
+      }
     },
     clockWasSet(ms) {
       for (const one of known.values()) {
@@ -303,8 +312,9 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
         if (watch.status === 'ACTIVE' && due === null) violate('D-81', `${watch.id} is never polled again`);
     },
     noneLate(ms) {
-      for (const { watch, due, sooner, workstreamId, claims } of living()) {
-        if (claims.some(isHeld)) continue;
+      for (const one of living()) {
+        const { watch, due, sooner, workstreamId } = one;
+        if (isPolled(one)) continue;
         if (watch.status !== 'ACTIVE' || due === null || lifecycles.get(workstreamId) !== 'OPEN') continue;
         if (now() - due > ms) violate('D-81', `${watch.id} is due for ${now() - due} ms`);
         if (due - now() > everyOf(watch) && !sooner)
@@ -312,11 +322,11 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
       }
     },
     watches: () =>
-      living().map(({ workstreamId, watch, claims }) => ({
-        workstreamId,
-        watch,
-        running: claims.some(runs),
-        held: claims.some(isHeld),
+      living().map((one) => ({
+        workstreamId: one.workstreamId,
+        watch: one.watch,
+        running: one.claims.some(runs),
+        held: isPolled(one),
       })),
     workstreams: () => [...lifecycles].map(([id, lifecycle]) => ({ id, lifecycle })),
   };
