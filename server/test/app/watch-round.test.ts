@@ -325,6 +325,17 @@ describe('The polls of a watch', () => {
     expect([most.ofOneWatch, begun()]).toEqual([1, [0, 45 * s, 90 * s]]);
   });
 
+  it('never overlap, also when the machine sleeps longer than a lease while its command runs (D-81)', async () => {
+    [takes, dies] = [40 * s, 3 * s];
+    watch('w/a', { everySeconds: 15 });
+    round = await begin('one');
+    await clock.advance(10 * s);
+    skew = hour;
+    await clock.advance(50 * s);
+    expect([most.ofOneWatch, begun()]).toEqual([1, [0, 13.5 * s, 60 * s]]);
+    expect(history().map(({ poll }) => poll)).toEqual([1]);
+  });
+
   it('keep their cadence for hours, however long the command takes (F7)', async () => {
     takes = 3_333;
     watch('w/a', { everySeconds: 600 });

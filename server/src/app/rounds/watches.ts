@@ -122,7 +122,11 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
   function start(claim: ClaimedPoll): void {
     if (lateness.push(claim.lateMs) > latenessKept) lateness.shift();
     const cut = new AbortController();
-    const done = run(claim, cut.signal)
+    // The machine slept, so that the lease is over of a poll that still runs here: what comes of that one counts no more.
+    const lost = [...underway].filter(([{ watchId }]) => watchId === claim.watchId).map(([, one]) => one);
+    for (const one of lost) one.cut.abort();
+    const done = Promise.all(lost.map((one) => one.done))
+      .then(() => run(claim, cut.signal))
       .catch((error: unknown) =>
         log.error({ watch: claim.watchId, error: String(error) }, 'a poll threw; it is tried again'),
       )
