@@ -156,7 +156,10 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
     const claim = claimOf(watchId, name);
     const what = `${holder.name} runs the command of ${watchId}`;
     if (claim?.holder !== holder) return violate('D-81', `${what}, which it has not got`);
-    const other = known.get(watchId)?.claims.find(runs);
+    // Of its own a server knows also when the lease ran out while it slept.
+    const other = known
+      .get(watchId)
+      ?.claims.find((one) => runs(one) || (one.running && one.holder === holder));
     if (other) violate('D-81', `${what}, which still runs at ${other.holder.name}`);
     claim.runs += 1;
     claim.running = true;
