@@ -88,12 +88,16 @@ export function createHealth(): Health {
       if (shared) endpoints.set(baseUrl, worse(endpoints.get(baseUrl) ?? well, message, now));
     },
     problemOf(model) {
+      const own = models.get(model);
       const rows = rowsOf(model);
       const degraded = rows.find(isDegraded);
-      if (degraded)
-        return `${degraded.failures} calls in a row failed, so it is asked last for a while. The last one: ${degraded.last}`;
+      if (degraded) {
+        const calls = degraded === own ? 'calls in a row failed' : 'calls in a row to its endpoint failed';
+        return `${degraded.failures} ${calls}, so it is asked last for a while. The last one: ${degraded.last}`;
+      }
       const failing = rows.find(({ last }) => last !== '');
-      return failing ? `The last call failed. ${failing.last}` : null;
+      if (!failing) return null;
+      return `${failing === own ? 'The last call failed.' : 'Its endpoint fails.'} ${failing.last}`;
     },
     stateOf(model) {
       const rows = rowsOf(model);
