@@ -20,7 +20,7 @@ const { values } = parseArgs({
   // `pnpm sim -- --runs 10` is a habit from npm.
   args: argv.slice(2).filter((arg) => arg !== '--'),
   options: {
-    runs: { type: 'string', default: '1000' },
+    runs: { type: 'string' },
     seed: { type: 'string', default: '1' },
     /** Processes that live at once; as many as there are cores, unless this says otherwise. */
     jobs: { type: 'string' },
@@ -34,7 +34,8 @@ const { values } = parseArgs({
     brief: { type: 'boolean', default: false },
   },
 });
-const runs = count('runs', values.runs);
+/** Most guards are missed in the first few hundred lives; for some of them much has to come together. */
+const runs = count('runs', values.runs ?? (values.guards ? '3000' : '1000'));
 const seed = count('seed', values.seed);
 /** Lives of one process, when there are several. */
 const share = 500;

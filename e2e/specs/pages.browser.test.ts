@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { createBrowserWorld } from '../support/browser.ts';
-import { button, head, inState, reads, sees } from '../support/page.ts';
+import { button, hasFocus, head, inState, misses, reads, sees } from '../support/page.ts';
 
 const world = createBrowserWorld({ model: 'demo' });
 
@@ -38,6 +38,38 @@ it('says at the field what is wrong with a workspace, changes nothing, and takes
   await sees(head(page).getByRole('heading', { name: 'New workstream' }));
   await reads(head(page).getByTitle(join(workspaces, 'good'), { exact: true }), join(workspaces, 'good'));
   await inState(page, 'Idle');
+});
+
+it('says what was wrong with a field until it is written in or there is another answer, and the focus goes to what is wrong now', async () => {
+  const page = await world.open('/new');
+  const gone = join(world.weir.place.workspaces, 'nope');
+  const folder = page.getByRole('textbox', { name: 'Workspace folder' });
+  const budget = page.getByRole('textbox', { name: 'Token budget' });
+  const refusal = page.getByRole('alert').getByText(/nope does not exist/);
+  const create = button(page, 'Create workstream');
+  const refuse = async () => {
+    await folder.fill(gone);
+    await create.click();
+    await sees(refusal);
+    await expect.poll(() => hasFocus(folder)).toBe(true);
+  };
+  await refuse();
+  await page.getByText('Instructions and budget', { exact: true }).click();
+  await budget.fill('5');
+  await sees(refusal);
+  await create.click();
+  await expect.poll(() => hasFocus(budget)).toBe(true);
+  await misses(refusal);
+  expect(await folder.getAttribute('aria-invalid')).toBe('false');
+
+  await budget.fill('');
+  await refuse();
+  await folder.fill(`${gone}x`);
+  await misses(refusal);
+  await budget.fill('5');
+  await create.click();
+  await expect.poll(() => hasFocus(budget)).toBe(true);
+  await sees(page.getByText(/^Write a whole number from 1,000 to /));
 });
 
 it('says at the field that a model is not there any more', async () => {

@@ -11,7 +11,8 @@ import { Migration20261130140600_lifecycle } from './Migration20261130140600_lif
 import { Migration20261130165943_elsewhere } from './Migration20261130165943_elsewhere.ts';
 import { Migration20261130193724_left_folders } from './Migration20261130193724_left_folders.ts';
 import { Migration20261130195033_usage } from './Migration20261130195033_usage.ts';
-import { Migration20261130204535_watches } from './Migration20261130204535_watches.ts';
+import { Migration20261130231859_folder_notes } from './Migration20261130231859_folder_notes.ts';
+import { Migration20261130234000_watches } from './Migration20261130234000_watches.ts';
 
 export interface NamedMigration {
   readonly name: string;
@@ -29,5 +30,6 @@ export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130165943_elsewhere', class: Migration20261130165943_elsewhere },
   { name: 'Migration20261130193724_left_folders', class: Migration20261130193724_left_folders },
   { name: 'Migration20261130195033_usage', class: Migration20261130195033_usage },
-  { name: 'Migration20261130204535_watches', class: Migration20261130204535_watches },
+  { name: 'Migration20261130231859_folder_notes', class: Migration20261130231859_folder_notes },
+  { name: 'Migration20261130234000_watches', class: Migration20261130234000_watches },
 ];

@@ -2,7 +2,8 @@
  * Owns: one button's deed: whether it is under way, what it waits for, why it did not work.
  *
  * Invariant: pressing again after a failure repeats the same intent, key included, as long as the input is the same
- * (D-60); another input is another intent.
+ * (D-60); another input is another intent. What was wrong with a field is said until somebody writes there, or until there
+ * is another answer.
  */
 import type { Intent, Outcome, Progress } from 'schema/client-kit';
 import { getApi, type Api } from './api.svelte.ts';
@@ -52,6 +53,12 @@ export class Action<Input, Accepted> {
   forget(): void {
     this.problem = null;
   }
+
+  /** For the input events of a form whose fields bear the names that the server has for them. */
+  readonly edited = ({ target }: Pick<Event, 'target'>): void => {
+    const field = target !== null && 'name' in target ? target.name : null;
+    if (field !== null && field === this.problem?.field) this.forget();
+  };
 }
 
 /** Why it did not work, for a person; null when it did. */

@@ -263,9 +263,13 @@ function withCycle(next: Projection, cycle: ApprovalCycle): Projection {
   const cycles = [...next.cycles.filter((c) => c.id !== cycle.id), cycle];
   const { budget, items } = cycle;
   const granted = budget && items.some((item) => item.decision?.verdict === 'APPROVED');
+  if (!granted) return { ...next, cycles };
+  // A compaction that ended for want of budget may be tried again: not for ever, as it begins anew each time.
+  const context: Context = { ...next.context, tried: null };
   // It may have been raised or taken away since it was asked about: a grant never makes it less.
-  if (!granted || next.budgetLimit === null) return { ...next, cycles };
-  return { ...next, cycles, budgetLimit: Math.max(next.budgetLimit, budget.spent + budget.grant) };
+  const budgetLimit =
+    next.budgetLimit === null ? null : Math.max(next.budgetLimit, budget.spent + budget.grant);
+  return { ...next, cycles, context, budgetLimit };
 }
 
 /** Adds a span that ends after all others; what it covers or touches becomes one with it. */

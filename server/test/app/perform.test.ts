@@ -407,7 +407,7 @@ describe('A summary', () => {
       usage: { inputTokens: 500, outputTokens: 5 },
     });
     expect(await end()).toMatchObject({
-      event: { outcome: { type: 'failed', reason: 'BUDGET' } },
+      event: { outcome: { type: 'failed', reason: 'BUDGET_SPENT' } },
       calls: [{ id: 'k1:2.7:1' }],
     });
     expect(model.calls).toHaveLength(1);

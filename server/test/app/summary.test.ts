@@ -346,7 +346,7 @@ describe('A model that fails while it summarises', () => {
 describe('A summary on a budget (D-33)', () => {
   const spent = {
     type: 'failed',
-    reason: 'BUDGET',
+    reason: 'BUDGET_SPENT',
     message: 'The token budget was spent before all of it was summarised.',
   };
 

@@ -435,4 +435,30 @@ describe('a summary on a budget that is spent', () => {
     w.overflow('THERE', 'Too long.');
     expect(w.state.projection.turn?.compaction?.trigger).toBe('OVERFLOW');
   });
+
+  it('that ends it on the way is asked about, and then what does not fit is summarised (D-33; broke: the turn failed)', () => {
+    const w = spent(9_000);
+    w.send('second');
+    w.store();
+    w.overflow('THERE', 'Too long.');
+    w.store();
+    expect(w.summaries).toHaveLength(1);
+    w.budget(1);
+    w.summarised({ type: 'failed', reason: 'BUDGET_SPENT', message: 'The token budget was spent.' });
+    expect(outcome(w)).toBeNull();
+    expect(question(w)?.kind).toBe('BUDGET');
+    w.budget(90_000);
+    w.store();
+    w.crash();
+    w.store();
+    w.decide('APPROVED');
+    w.store();
+    w.overflow('THERE', 'Too long.');
+    expect(w.state.projection.turn?.compaction?.trigger).toBe('OVERFLOW');
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    w.answer({ text: 'Done.' });
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED' });
+  });
 });

@@ -330,6 +330,22 @@ describe('what does not fit', () => {
     expect(w.modelCalls[0]?.guarded).toBe(false);
   });
 
+  it('although it seemed to fit is summarised until it seems to fit well, results that nobody has read with it (D-39; broke: it was refused again, and the turn failed)', () => {
+    // The provider counts far more than we take it for, and does not say so.
+    const w = working(talked(1_000, { counts: 'NOTHING', factor: 2 }));
+    endAll(w, words(1_200));
+    w.store();
+    expect(w.overflows()).toBe('THERE');
+    w.overflow();
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    expect(w.overflows()).toBeNull();
+    expect(contextOf(w).scale).toBeGreaterThan(1.5);
+    w.answer({ text: 'Done.' });
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED' });
+  });
+
   it('of a fallback is asked of that, where there is nothing to summarise (broke: the chosen model was asked again without end)', () => {
     const w = createWorld();
     w.provider = provider({ window: 1_000 });

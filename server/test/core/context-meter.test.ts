@@ -11,7 +11,14 @@ import {
   type Usage,
 } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
-import { isOverHard, isOverSoft, markOfAnswer, mayFit, roomIn } from '../../src/core/context/meter.ts';
+import {
+  isOverHard,
+  isOverSoft,
+  markOfAnswer,
+  markOfOverflow,
+  mayFit,
+  roomIn,
+} from '../../src/core/context/meter.ts';
 import { weightOfAll } from '../../src/core/context/tokens.ts';
 import { all, last } from './support/telling.ts';
 import { createWorld, worldOf, type World } from './support/world.ts';
@@ -258,5 +265,41 @@ describe('in a conversation', () => {
     w.overflow('THERE');
     w.store();
     expect(w.summaries[0]?.entries.length).toBeGreaterThan(2);
+  });
+});
+
+describe('what nobody has counted', () => {
+  /** Half a token for each that we took it for: code, or digits. */
+  const code = context({
+    told: 4_000,
+    overhead: 0,
+    window: 8_000,
+    counted: { tokens: 2_000, told: 4_000 },
+    scale: 0.5,
+  });
+
+  it('has room made for it as estimated, although what was counted is less than that (D-39; broke: prose after code was refused)', () => {
+    expect(roomIn({ ...code, told: 8_000 })).toBe(7_200 - 2_000 - 4_000);
+    expect(isOverHard(code, 5_100)).toBe(false);
+    expect(isOverHard(code, 5_300)).toBe(true);
+    expect(roomIn({ ...code, counted: null, told: 3_000 })).toBe(7_200 - 3_000);
+  });
+
+  it('is shown as it is likely to be', () => {
+    expect(usedOf({ ...code, told: 5_000 })).toBe(2_500);
+  });
+
+  it('fills the window where its endpoint calls it longer than that, whatever it was taken for', () => {
+    const refused = markOfOverflow(code);
+    expect(usedOf(refused)).toBe(8_000);
+    expect(refused).toMatchObject({ told: 4_000, counted: null, scale: 2 });
+  });
+
+  it('is not taken for more than four times what it seems to be, nor for less than before', () => {
+    expect(markOfOverflow({ ...code, told: 100 }).scale).toBe(4);
+    const full = context({ told: 9_000, window: 8_000 });
+    expect(markOfOverflow(full)).toBe(full);
+    const unknown = context({ told: 9_000, window: null });
+    expect(markOfOverflow(unknown)).toBe(unknown);
   });
 });

@@ -561,6 +561,12 @@ describe('a name', () => {
     [`${'word '.repeat(30)}`, `${'word '.repeat(16).trim()}…`],
     [`${'x'.repeat(79)}😀`, `${'x'.repeat(79)}…`],
     ['思考\uFF1A', 'first words'],
+    ...['\u200b\u2060', '\u202e\u2066', '\u00ad', '\u3164', '\u034f', '\u2800', '\0'].map(
+      (unseen) => [unseen, 'first words'] as const,
+    ),
+    ['\u200b\n\u2800\nGreetings', 'Greetings'],
+    ['\u2067Model\u202e name\u2069\0', 'Model name'],
+    ['Family 👨‍👩‍👧', 'Family 👨‍👩‍👧'],
   ])('that comes as %j is %j', (suggested, title) => {
     const w = answered('\n  first words\nand the rest');
     w.suggest(suggested);

@@ -61,7 +61,10 @@ async function give(api: Api, name: keyof typeof mutations, input: object): Prom
   return data![name]!;
 }
 
-/** Given twice it is done once and answered the same; its key is good for nothing else (D-60). */
+/**
+ * Given twice it is done once and answered the same; its key is good for nothing else (D-60). What it sets off must wait
+ * at a gate: nothing else may be written meanwhile.
+ */
 async function once(name: keyof typeof mutations, input: object, other: object): Promise<Answer> {
   const key = newKey();
   const answer = await give(ada, name, { ...input, key });
@@ -180,20 +183,22 @@ describe('going back', () => {
   it('retries, says it otherwise and takes it back, each once for its key (D-59, D-60)', async () => {
     const workstreamId = await ada.create();
     const { messageId, turnId } = await said(workstreamId, 'One?', 'No.');
-    bench.provider.script([{ stream: ['Yes.'] }]);
+    bench.provider.script([{ stream: [{ gate: 'retried' }, 'Yes.'] }]);
     const retried = await once(
       'retryTurn',
       { workstreamId, turnId, from: 'MESSAGE' },
       { from: 'LAST_RESULT' },
     );
     expect(retried).toMatchObject({ disposition: 'STARTED', messageId });
+    bench.provider.release('retried');
     await ada.waitForState(workstreamId, 'IDLE');
-    bench.provider.script([{ stream: ['Two.'] }]);
+    bench.provider.script([{ stream: [{ gate: 'resent' }, 'Two.'] }]);
     const resent = await once(
       'resendMessage',
       { workstreamId, messageId, turnId: retried['turnId'], text: 'Two?' },
       { text: 'Three?' },
     );
+    bench.provider.release('resent');
     await ada.waitForState(workstreamId, 'IDLE');
     const rewound = await once(
       'rewindWorkstream',

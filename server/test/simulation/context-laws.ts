@@ -46,6 +46,8 @@ interface Notes {
   /** Compactions that were begun, and why those since the last answer were. */
   readonly begun: Set<string>;
   sinceAnswer: CompactionTrigger[];
+  /** Before a grant of budget room was tried for, since the last answer: what ended for want of it may be tried again. */
+  triedBefore: boolean;
   /** What may be spent, and what it was before each entry since the last that made anybody ask. */
   limit: number | null;
   limits: readonly (number | null)[];
@@ -57,6 +59,8 @@ export const summaryWordOf = (call: number): string => `§${call};`;
 
 /** A request is carried whole when it is no longer than this. UTF-16 units. */
 const surelyCarried = 300;
+/** Tokens that no estimate has: of the name of who writes, told before a message when several do. */
+const unestimated = 16;
 
 export function createContextLaws(violate: Violate): ContextLaws {
   const notes = new Map<string, Notes>();
@@ -79,7 +83,13 @@ export function createContextLaws(violate: Violate): ContextLaws {
   }
 
   function compactions(n: Notes, entry: Entry): void {
-    if (entry.kind === 'ASSISTANT') n.sinceAnswer = [];
+    const granted =
+      entry.kind === 'APPROVAL' &&
+      entry.cycle.kind === 'BUDGET' &&
+      entry.cycle.items.some((item) => item.decision?.verdict === 'APPROVED');
+    if (granted) n.triedBefore ||= n.sinceAnswer.length > 0;
+    if (entry.kind === 'ASSISTANT') n.triedBefore = false;
+    if (entry.kind === 'ASSISTANT' || granted) n.sinceAnswer = [];
     if (entry.kind !== 'TURN') return;
     const { compaction, outcome } = entry.turn;
     if (compaction && !n.begun.has(compaction.id)) {
@@ -94,7 +104,10 @@ export function createContextLaws(violate: Violate): ContextLaws {
           `TURN at ${entry.revision} begins summaries ${n.sinceAnswer.join(', ')} since the last answer`,
         );
     }
-    if (outcome !== null) n.sinceAnswer = [];
+    if (outcome !== null) {
+      n.sinceAnswer = [];
+      n.triedBefore = false;
+    }
   }
 
   function checkpoint(n: Notes, before: Projection, entry: EntryOf<'CHECKPOINT'>, copied: boolean): void {
@@ -150,6 +163,7 @@ export function createContextLaws(violate: Violate): ContextLaws {
         told: nothingTold,
         begun: new Set(),
         sinceAnswer: [],
+        triedBefore: false,
         limit: null,
         limits: [null],
         budget: undefined,
@@ -162,7 +176,8 @@ export function createContextLaws(violate: Violate): ContextLaws {
       // The parts of a summary belong together.
       if (part === 1 && n.limits.every((limit) => limit !== null && counted >= limit))
         violate('D-33', `${who} asks a model when ${counted} are spent of ${n.limits.at(-1)}`);
-      if (compactionId === null && window !== null && tokens > window && n.sinceAnswer.length === 0)
+      const isUntried = n.sinceAnswer.length === 0 && !n.triedBefore;
+      if (compactionId === null && window !== null && tokens > window + unestimated && isUntried)
         violate('D-39', `${who} asks for an answer to ${tokens} tokens, which does not fit into ${window}`);
     },
     holds(who, state, durable) {

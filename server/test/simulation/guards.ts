@@ -87,7 +87,7 @@ export const guards: readonly Guard[] = [
     name: 'a receipt has one key, in SQL, behind the look-up (D-60)',
     without: [withoutReceiptKeys],
     hazard: [withoutLookingUp],
-    beyond: ['D-51', 'D-31', 'I18', 'I19', 'I20', 'I24', 'D-22'],
+    beyond: ['D-51', 'D-5', 'D-31', 'I18', 'I19', 'I20', 'I24', 'D-22'],
   },
   {
     name: 'only what no live session owns is claimed (D-100)',
@@ -495,6 +495,8 @@ export const guards: readonly Guard[] = [
         'import { allowanceOf } from',
       ),
     ],
+    // Who carries a summary out looks at what is left of the budget as well.
+    hazard: [change('src/app/actor/perform.ts', '|| spent < allowance,', '|| spent < allowance + 1e9,')],
   },
   {
     name: 'a model call is counted once, in SQL (D-5)',

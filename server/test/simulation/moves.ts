@@ -321,6 +321,8 @@ export const kinds = {
         call.answer({ calls, finish: 'TOOL_CALLS' });
         await world.scheduler.flow(n >> 2, 14);
       }
+      // Now and then what is to be made room for cannot be paid any more.
+      if (n % 7 === 3) ask(world, n, ada, { type: 'configure', tokenBudget: 1_000 });
       for (const run of openRuns(world))
         run.end({ outcome: 'OK', effect: 'COMMITTED', content: filler(n, 40 + ((n >> 5) % 400)) });
       await world.scheduler.flow(n >> 3, n % 9);

@@ -11,6 +11,8 @@ import type { World } from './world.ts';
 /** Rounds of 5 s that are more than anything may take. */
 const patience = 60;
 const round = 5_000;
+/** Ten messages may wait, each with three questions of budget and two summaries in parts, one round a call. */
+const patienceToEnd = 2 * patience;
 
 export async function comeToRest(world: World): Promise<void> {
   heal(world);
@@ -66,7 +68,7 @@ const unanswered = (world: World): readonly Intent[] =>
 
 async function everythingEnds(world: World): Promise<boolean> {
   const { people, workstreamId, violate, laws } = world;
-  for (let n = 0; n < patience; n += 1) {
+  for (let n = 0; n < patienceToEnd; n += 1) {
     const { fold } = laws.book(workstreamId)!;
     const live = liveTurn(fold);
     const state = world.owner()?.up?.registry.peek(workstreamId)?.state();
@@ -85,7 +87,7 @@ async function everythingEnds(world: World): Promise<boolean> {
   const { fold } = laws.book(workstreamId)!;
   violate(
     'D-31',
-    `turn ${fold.turn?.phase}, ${fold.queue.items.length} queued, ${openItems(fold).length} asked, after ${(patience * round) / 1_000} s`,
+    `turn ${fold.turn?.phase}, ${fold.queue.items.length} queued, ${openItems(fold).length} asked, after ${(patienceToEnd * round) / 1_000} s`,
   );
   return false;
 }

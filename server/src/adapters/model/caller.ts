@@ -16,7 +16,7 @@ import type { Asked, Attempted, Caller, Fault } from './asked.ts';
 import { createAttempt, type Attempt } from './attempt.ts';
 import type { Binding } from './binding.ts';
 import { createFault, faultFromError, scopeOf, type FaultScope } from './faults.ts';
-import { fetchFromModel, postOf } from './post.ts';
+import { createModelFetch, postOf } from './post.ts';
 import { createBodyWriter, type Form } from './wire/body.ts';
 import { createChatReader } from './wire/chat-reader.ts';
 import { chatForm } from './wire/chat-request.ts';
@@ -68,7 +68,7 @@ export function createCaller(deps: { readonly clock: Clock }, binding: Binding):
     maxRetries: 0,
     timeout: 2 * responseTimeoutMs,
     logLevel: 'off',
-    fetch: fetchFromModel,
+    fetch: createModelFetch(clock),
   });
   const bodies = createBodyWriter(dialect.form);
   let remembered = firstWants(binding);

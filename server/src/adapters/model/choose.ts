@@ -83,29 +83,40 @@ function insteadOf(wanted: string | undefined, found: DiscoveredEndpoint | null)
   return `WEIR_MODEL asks for ${shown(wanted)}, which ${found.name} at ${new URL(found.baseUrl).host} does not list, so ${shown(found.model)} is used: set WEIR_MODEL to one that it lists (${some(found.models)}), or OPENAI_BASE_URL to the endpoint that has ${shown(wanted)}.`;
 }
 
-/**
- * Asks each endpoint of these models once, with its key, as `checked` does. What an endpoint says of itself is said once,
- * of the first of its models, with the names of the others. Never rejects.
- */
+/** What stands against models by a look at their endpoint. */
+export interface Finding {
+  readonly of: readonly Binding[];
+  /** Said once: of the first of them, with the names of the others. */
+  readonly warning: string;
+  /** The same of one of them. */
+  readonly complaint: (binding: Binding) => string | null;
+  /** It is the endpoint that is away, whoever asks. */
+  readonly away: boolean;
+}
+
+/** Asks each endpoint of these models once, with its key, as `checked` does, 10 s at most. Never rejects. */
 export async function checkModels(
   { clock }: { readonly clock: Clock },
   bindings: readonly Binding[],
-): Promise<readonly { readonly of: readonly Binding[]; readonly warning: string }[]> {
+): Promise<readonly Finding[]> {
   const byEndpoint = Map.groupBy(bindings, ({ endpoint }) =>
     JSON.stringify([endpoint.baseUrl, endpoint.authorization]),
   );
-  const checked = [...byEndpoint.values()].map(async (group) => {
+  const checked = [...byEndpoint.values()].map(async (group): Promise<readonly Finding[]> => {
     const [first, ...others] = group as [Binding, ...Binding[]];
     const listing = await listModels(clock, first.endpoint, checkingMs);
+    const complaint = (binding: Binding) => complaintOf(scopeOf(binding), binding.model, listing);
+    const away = listing.type === 'unreachable';
     if (listing.type === 'listed')
       return group.flatMap((binding) => {
-        const warning = complaintOf(scopeOf(binding), binding.model, listing);
-        return warning === null ? [] : [{ of: [binding], warning }];
+        const warning = complaint(binding);
+        return warning === null ? [] : [{ of: [binding], warning, complaint, away }];
       });
-    const warning = complaintOf(scopeOf(first), first.model, listing);
+    const warning = complaint(first);
     if (warning === null) return [];
     const names = others.map(({ alias }) => shown(alias)).join(', ');
-    return [{ of: group, warning: names === '' ? warning : `${warning} The same holds for ${names}.` }];
+    const also = names === '' ? '' : ` The same holds for ${names}.`;
+    return [{ of: group, warning: `${warning}${also}`, complaint, away }];
   });
   return (await Promise.all(checked)).flat();
 }

@@ -27,6 +27,14 @@ const isOfTheEndpoint: ReadonlySet<FaultKind> = new Set<FaultKind>([
 /** What says something about one model, its account or its settings, and that waiting does not mend. */
 const lasts: ReadonlySet<FaultKind> = new Set<FaultKind>(['AUTHENTICATION', 'QUOTA', 'NOT_FOUND']);
 
+/** What says something about one model, and may be over at the next call: others of its endpoint may do better. */
+const isItsOwn: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  // A limit is that of a key or a model.
+  'RATE_LIMIT',
+  // No answer had begun, so that what came in its place is none of the model's.
+  'MALFORMED',
+]);
+
 /** A model as it is set up now; one that is set up anew begins without a fault of its own. */
 type Subject = Pick<Binding, 'endpoint'>;
 
@@ -76,17 +84,20 @@ export function createHealth(): Health {
       const own = models.get(model) ?? well;
       if (lasts.has(kind)) models.set(model, { ...own, last: message });
       const shared = isOfTheEndpoint.has(kind);
-      // A limit is that of a key or a model: others may have room.
-      if (shared || kind === 'RATE_LIMIT') models.set(model, worse(own, message, now));
+      if (shared || isItsOwn.has(kind)) models.set(model, worse(own, message, now));
       if (shared) endpoints.set(baseUrl, worse(endpoints.get(baseUrl) ?? well, message, now));
     },
     problemOf(model) {
+      const own = models.get(model);
       const rows = rowsOf(model);
       const degraded = rows.find(isDegraded);
-      if (degraded)
-        return `${degraded.failures} calls in a row failed, so it is asked last for a while. The last one: ${degraded.last}`;
+      if (degraded) {
+        const calls = degraded === own ? 'calls in a row failed' : 'calls in a row to its endpoint failed';
+        return `${degraded.failures} ${calls}, so it is asked last for a while. The last one: ${degraded.last}`;
+      }
       const failing = rows.find(({ last }) => last !== '');
-      return failing ? `The last call failed. ${failing.last}` : null;
+      if (!failing) return null;
+      return `${failing === own ? 'The last call failed.' : 'Its endpoint fails.'} ${failing.last}`;
     },
     stateOf(model) {
       const rows = rowsOf(model);

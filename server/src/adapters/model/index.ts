@@ -2,15 +2,16 @@
  * Owns: the models of this server, put together: those of `weir.config.json`, the endpoint of the environment or the
  * one that was found, and the demo. Does not own: reading the environment (`config.ts`).
  *
- * Invariants: the demo is always there and never the default when there is a language model; a description names
+ * Invariants: what a look at an endpoint found stands against its models until an answer says otherwise; the demo is
+ * always there and never the default when there is a language model; a description names
  * model and host, never a credential.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Model } from '../../ports/model.ts';
+import type { Model, ModelInfo } from '../../ports/model.ts';
 import { usualTraits, type Binding } from './binding.ts';
 import { fixedBindings, type BindingSource } from './bindings.ts';
-import { checkModels } from './choose.ts';
+import { checkModels, type Finding } from './choose.ts';
 import { demoAlias } from './demo.ts';
 import type { DiscoveredEndpoint } from './discover.ts';
 import { openAiModel, openAiUrl, parseEndpoint, type ModelConfig } from './endpoint.ts';
@@ -29,11 +30,11 @@ const unnamedModel = 'default';
 
 export interface Models extends Model {
   /**
-   * One sentence each: that `weir.config.json` is not what serves; and of the endpoints that were asked at start what
-   * stood against them, until its model answers or is set up anew.
+   * One sentence each: that `weir.config.json` is not what serves; and what a look at the endpoints found against them,
+   * at start and when models are set up, until its model answers or is set up anew.
    */
   warnings(): readonly string[];
-  /** What stood against the endpoints, when all of them were asked, in the background. Never rejects. */
+  /** What stood against the endpoints at start, when all of them were asked, in the background. Never rejects. */
   readonly checked: Promise<readonly string[]>;
   /** What every model is told, by the file; null: nothing. */
   instructions(): string | null;
@@ -69,34 +70,75 @@ export function createModels(deps: {
   learn();
   file?.onChange(learn);
   const plane = createPlane({ clock, log, bindings: source });
-  let found: Awaited<ReturnType<typeof checkModels>> = [];
-  const note = (more: typeof found): readonly string[] => {
-    found = [...found, ...more];
+  let found: readonly Finding[] = [];
+  const looked = new WeakSet<Binding>();
+  const hasAnswered = new WeakSet<Binding>();
+
+  const isThere = ({ of }: Finding): boolean => of.some((binding) => current().all.includes(binding));
+
+  const note = (more: readonly Finding[]): readonly string[] => {
+    found = [...found.filter(isThere), ...more];
     return more.map(({ warning }) => warning);
   };
-  const ofFile = current().all.filter((binding) => binding !== own);
+
+  /** Asks the endpoints of those that were not looked at as they are now, in the background. Never rejects. */
+  function look(): Promise<readonly string[]> {
+    const fresh = current().all.filter((binding) => binding !== own && !looked.has(binding));
+    for (const binding of fresh) looked.add(binding);
+    return checkModels({ clock }, fresh).then(note);
+  }
+
   const checks = [
     (deps.checked ?? Promise.resolve(null)).then((warning) =>
-      note(warning === null ? [] : [{ of: own ? [own] : [], warning }]),
+      note(
+        warning === null ? [] : [{ of: own ? [own] : [], warning, complaint: () => warning, away: false }],
+      ),
     ),
-    checkModels({ clock }, ofFile).then(note),
+    look(),
   ];
-  /** Nobody has seen since that it is otherwise. */
-  const stillHolds = ({ of }: (typeof found)[number]): boolean => {
-    const healthy = new Set(plane.list().flatMap((m) => (m.health === 'HEALTHY' ? [m.alias] : [])));
-    return of.some((binding) => current().all.includes(binding) && !healthy.has(binding.alias));
-  };
+  file?.onChange(() => {
+    void look().then((warnings) => {
+      for (const warning of warnings) log.warn({ sentence: warning }, 'model set up, and not well');
+    });
+  });
+
+  /** Nobody has seen since that it is otherwise. That a neighbour answers says only that the endpoint is there. */
+  function standing(models = plane.list()): readonly Finding[] {
+    const healthy = new Set(models.flatMap((m) => (m.health === 'HEALTHY' ? [m.alias] : [])));
+    return found.filter(
+      (finding) =>
+        isThere(finding) &&
+        !finding.of.some((b) => hasAnswered.has(b) || (finding.away && healthy.has(b.alias))),
+    );
+  }
+
+  /** Of a model whose calls have told nothing, what the look at its endpoint did. */
+  function list(): readonly ModelInfo[] {
+    const models = plane.list();
+    const against = standing(models);
+    const complaintOf = (alias: string): string | null => {
+      const binding = current().all.find((b) => b.alias === alias);
+      const complaint = binding && against.find(({ of }) => of.includes(binding))?.complaint(binding);
+      return complaint == null ? null : `Its endpoint was asked for its list of models. ${complaint}`;
+    };
+    return models.map((m) => (m.problem === null ? { ...m, problem: complaintOf(m.alias) } : m));
+  }
+
   return {
     ...plane,
+    list,
     async call(...asked) {
       const outcome = await plane.call(...asked);
-      const answered = outcome.type === 'answered' && current().all.find((b) => b.alias === outcome.alias);
-      if (answered) void windows.answered(answered);
+      const alias = outcome.type === 'aborted' ? null : outcome.alias;
+      const asWas = current().all.find((b) => b.alias === alias);
+      if (asWas && (outcome.type === 'answered' || (outcome.type === 'failed' && outcome.accepted)))
+        hasAnswered.add(asWas);
+      if (asWas && outcome.type === 'answered') void windows.answered(asWas);
       return outcome;
     },
     warnings: () => [
       ...[file?.problem() ?? null].filter((problem) => problem !== null),
-      ...found.filter(stillHolds).map(({ warning }) => warning),
+      ...standing().map(({ warning }) => warning),
     ],
     instructions: () => file?.instructions() ?? null,
     checked: Promise.all(checks).then((sentences) => sentences.flat()),

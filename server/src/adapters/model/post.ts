@@ -3,9 +3,12 @@
  *
  * Invariants: what is sent is never copied; a conversation goes nowhere but to the address that is set.
  */
-import { isRecord, parseJson, readText } from './wire/json.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { isRecord, parseJson } from './wire/json.ts';
 
 const maxErrorBytes = 64 * 1024;
+/** How long the body of a refusal is waited for once its head is there, milliseconds: a slot is held meanwhile. */
+const errorBodyMs = 5_000;
 /** Of an error body, how deep what is said is looked for; what is nested without end cannot be written anew. */
 const maxErrorDepth = 32;
 /** Sent with the head of the request, so that an endpoint hears of it before all of a long body is taken. */
@@ -28,27 +31,61 @@ export function postOf(pieces: readonly Uint8Array<ArrayBuffer>[]) {
 }
 
 /**
- * `fetch` that follows no redirect, and whose error bodies end after 64 KiB, since the SDK reads them whole, and have the
- * shape the SDK looks for, `{ error: … }`: some endpoints send the inner object, or a list, and what they say would be
- * lost.
+ * `fetch` that follows no redirect, and whose error bodies end after 64 KiB or 5 s, since the SDK reads them whole, and
+ * have the shape the SDK looks for, `{ error: … }`: some endpoints send the inner object, or a list, and what they say
+ * would be lost. Once its status is known a refusal is one, whatever is wrong with its body.
  */
-export async function fetchFromModel(url: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, { ...init, redirect: 'manual' });
-  const { status, statusText, headers } = response;
-  // The latter has no body by its definition, and may be given none.
-  if (response.ok || status === 304) return response;
-  const moved = status >= 300 && status < 400;
-  if (moved) await response.body?.cancel();
-  const body = moved ? redirection(headers.get('location')) : await errorBody(response);
-  return body === null ? response : new Response(body, { status, statusText, headers });
+export function createModelFetch(clock: Clock) {
+  return async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(url, { ...init, redirect: 'manual' });
+    const { status, headers } = response;
+    // The latter has no body by its definition, and may be given none.
+    if (response.ok || status === 304) return response;
+    const moved = status >= 300 && status < 400;
+    if (moved) void response.body?.cancel().catch(() => undefined);
+    const body = moved ? redirection(headers.get('location')) : await errorBody(response, clock);
+    init?.signal?.throwIfAborted();
+    return refusal(status, headers, body);
+  };
 }
 
-async function errorBody({ body }: Response): Promise<string | null> {
-  if (!body) return null;
-  const text = await readText(body, maxErrorBytes);
+/** The reason phrase is left out: nobody reads it, and it may hold what a `Response` must not. */
+function refusal(status: number, headers: Headers, body: string): Response {
+  if (status <= 599) return new Response(body, { status, headers });
+  // Nor may a `Response` be made with a status beyond HTTP, which is to be taken for a 5xx (RFC 9110, 15).
+  const response = new Response(body, { status: 599, headers });
+  return Object.defineProperty(response, 'status', { value: status });
+}
+
+async function errorBody({ body }: Response, clock: Clock): Promise<string> {
+  if (!body) return '';
+  const text = await begunText(body, clock);
   const json = parseJson(text);
   const error: unknown = Array.isArray(json) ? json[0] : json;
   return isRecord(error) ? JSON.stringify(upTo(maxErrorDepth, error['error'] ? error : { error })) : text;
+}
+
+/** As much of the body as comes within its term, and before it breaks off. */
+async function begunText(body: ReadableStream<Uint8Array>, clock: Clock): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  const letGo = (): void => void reader.cancel().catch(() => undefined);
+  const cancelTimer = clock.after(errorBodyMs, letGo);
+  let text = '';
+  try {
+    for (let bytes = 0; bytes <= maxErrorBytes;) {
+      const { done, value } = await reader.read();
+      if (done) return text;
+      bytes += value.byteLength;
+      text += decoder.decode(value, { stream: true });
+    }
+    letGo();
+    return text;
+  } catch {
+    return text;
+  } finally {
+    cancelTimer();
+  }
 }
 
 /** The value without what lies deeper in it. */

@@ -30,14 +30,17 @@ export function createRemoval(orm: Orm): Removal {
   const sweep = (by: Sweeper, condition: string, values: readonly unknown[], doomed?: Doomed) =>
     available(() =>
       orm.em.fork().transactional(async (em) => {
-        const rows = await em.execute<Removed[]>(
-          `select w.id, w.incarnation from workstream w where ${condition} and w.id <> all(string_to_array(?, ','))
+        const rows = await em.execute<(Removed & { readonly workspace: string })[]>(
+          `select w.id, w.incarnation, w.workspace from workstream w where ${condition} and w.id <> all(string_to_array(?, ','))
            order by w.created_at desc, w.id desc limit ${sweepSize} for update of w skip locked`,
           [...values, by.except.join()],
         );
-        doomed?.(rows);
-        for (const { id } of rows) await deleteLocked(em, id);
-        return rows;
+        const removed = rows.map(({ id, incarnation }) => ({ id, incarnation }));
+        doomed?.(removed);
+        // Two sweeps that note the same folders wait for each other in one order.
+        for (const { id } of rows.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)))
+          await deleteLocked(em, id);
+        return removed;
       }),
     );
 

@@ -120,7 +120,7 @@ export async function summarise(
 
 const failed = (reason: string, message: string): Bail => ({ type: 'failed', reason, message });
 
-const budgetSpent = failed('BUDGET', 'The token budget was spent before all of it was summarised.');
+const budgetSpent = failed('BUDGET_SPENT', 'The token budget was spent before all of it was summarised.');
 
 /** Null: it is a summary; one that was cut off is one. */
 function bailOf(outcome: ModelOutcome): Bail | null {

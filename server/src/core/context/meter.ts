@@ -3,8 +3,9 @@
  * prefix that still stands, and an estimate of what came after.
  * Does not own: how a text is estimated (`tokens.ts`), or what is done about a full context (`turn/compaction.ts`).
  *
- * Invariant: a count that cannot be is not believed (G8, G9); one that is holds for the conversation it was made of,
- * not for one that was cut below it, summarised, or told to another model.
+ * Invariants: a count that cannot be is not believed (G8, G9); one that is holds for the conversation it was made of,
+ * not for one that was cut below it, summarised, or told to another model. Text that nobody has counted is never taken
+ * for less than its estimate where room depends on it: that the text before it counted less says nothing of it.
  */
 import {
   nearlyFull,
@@ -25,11 +26,16 @@ const soft = nearlyFull;
 const hard = Math.min(0.95, soft + 0.1);
 
 /** True when so many more tokens, estimated, bring it above the soft threshold. False where the window is not known. */
-export const isOverSoft = (context: ContextMark, more = 0): boolean => isOver(context, soft, more);
-export const isOverHard = (context: ContextMark, more = 0): boolean => isOver(context, hard, more);
+export const isOverSoft = (context: ContextMark, more = 0): boolean =>
+  context.window !== null && usedOf(context) + more * context.scale > context.window * soft;
+/** The same of the hard threshold, with care: above it, what is sent may be refused. */
+export const isOverHard = (context: ContextMark, more = 0): boolean =>
+  context.window !== null && mostUsedOf(context) + more * carefulScale(context) > context.window * hard;
 
-const isOver = (context: ContextMark, part: number, more: number): boolean =>
-  context.window !== null && usedOf(context) + more * context.scale > context.window * part;
+/** What a token of our estimate is taken for where it has to fit: no less than one. */
+export const carefulScale = ({ scale }: Pick<ContextMark, 'scale'>): number => Math.max(1, scale);
+
+const mostUsedOf = (context: ContextMark): number => usedOf({ ...context, scale: carefulScale(context) });
 
 /** Not known to be too long for the model. */
 export const mayFit = (context: ContextMark): boolean =>
@@ -39,7 +45,7 @@ export const mayFit = (context: ContextMark): boolean =>
 export const roomIn = (context: ContextMark): number =>
   context.window === null
     ? Number.POSITIVE_INFINITY
-    : Math.max(0, Math.floor(context.window * hard - usedOf(context)));
+    : Math.max(0, Math.floor(context.window * hard - mostUsedOf(context)));
 
 /** What was asked: how much the model can read, and what stood beside the conversation. */
 export interface Room {
@@ -120,3 +126,14 @@ export const markOfSummary = ({ scale, window, overhead }: Context, told: number
   window,
   overhead,
 });
+
+/**
+ * The mark of a conversation that its endpoint calls longer than the window: it fills the window at least, whatever it
+ * was taken for, or the next request would be as long. Until the next count, which corrects it.
+ */
+export function markOfOverflow<T extends ContextMark>(context: T): T {
+  const { window, overhead, told, scale } = context;
+  if (window === null || usedOf(context) >= window) return context;
+  const learnt = window / Math.max(1, overhead + told);
+  return { ...context, counted: null, scale: Math.min(mostScale, Math.max(scale, learnt)) };
+}

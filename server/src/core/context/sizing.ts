@@ -7,7 +7,7 @@
  */
 import type { Context, ToolResult } from 'schema/projection';
 import { cutMiddle } from '../kit/cut.ts';
-import { roomIn } from './meter.ts';
+import { carefulScale, roomIn } from './meter.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** Tokens that an error, and any small result, has in any case. */
@@ -31,7 +31,7 @@ interface Sized {
 /** The results as the model is told them, in the same order. */
 export function sizeResults(results: readonly ToolResult[], context: Context): readonly ToolResult[] {
   if (context.window === null) return results;
-  const { scale } = context;
+  const scale = carefulScale(context);
   const each = context.window / 2 / scale;
   const sized = results.map((result) => ({ result, tokens: estimateTokens(result.content) }));
   // What stands around each of them and may follow them is not theirs, nor all that an estimate is wrong by.

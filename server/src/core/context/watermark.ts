@@ -1,8 +1,9 @@
 /**
  * Owns: up to where a conversation is summarised (D-40).
  *
- * Invariants: results that the model has not read stay, unless they do not fit even alone; no call is parted from its result; an answer with open calls and the last input that nobody has answered
- * are never summarised; what is being worked on crosses word for word; a summary is never made of a summary alone (G3).
+ * Invariants: results that the model has not read stay, unless they do not fit even alone; no call is parted from its
+ * result; an answer with open calls and the last input that nobody has answered are never summarised; what is being worked
+ * on crosses word for word; a summary is never made of a summary alone (G3).
  */
 import {
   compactionAdvice,
@@ -38,8 +39,11 @@ const requestPart = 0.25;
 const usualWindow = 8_192;
 /** It is not worth a summary by itself to make less room than this, of the window. */
 const worthPart = 0.1;
-/** Of the window, what is filled by what stays, the summary, and what stands beside them. */
-const filledPart = 0.9;
+/**
+ * Of the window, what is filled by what stays, the summary, and what stands beside them; less where an endpoint refused:
+ * by how much our measure is wrong is not known, and it is asked once more only (D-39).
+ */
+const filledPart = { usually: 0.9, OVERFLOW: 0.75 } as const;
 /** Of it, what a summary takes at most (`pack.ts`). */
 const summaryPart = 0.25;
 
@@ -66,7 +70,8 @@ export function cutOf(
   const entries = told.filter((entry) => entry.kind !== 'CHECKPOINT');
   const unread = unreadFrom(entries);
   const fits = (stays: readonly Entry[]): boolean =>
-    (weightOfAll(stays) + overhead) * scale + size * summaryPart <= size * filledPart;
+    (weightOfAll(stays) + overhead) * scale + size * summaryPart <=
+    size * filledPart[trigger === 'OVERFLOW' ? trigger : 'usually'];
   const must = unread !== null && fits(entries.slice(unread)) ? unread : mustKeepFrom(entries);
   let from = must;
   let kept = 0;

@@ -13,9 +13,9 @@ import type { SummaryOutcome } from '../inputs.ts';
 import { admit, patch, show, type StepDraft } from '../step-draft.ts';
 import { contextOf, isLatched } from '../workstream/state.ts';
 import { drainOrSettle } from './answer.ts';
-import { isSpent } from './budget.ts';
+import { askForBudget, isSpent } from './budget.ts';
 import { finishBatch } from './calls.ts';
-import { beginCompaction, goOnCompacting } from './compaction.ts';
+import { beginCompaction, goOnCompacting, isHopeless, measuredOf } from './compaction.ts';
 import { askModel } from './model-call.ts';
 import { settleTurn } from './settle.ts';
 import { finishStop } from './stop.ts';
@@ -82,11 +82,11 @@ function summarised(
   { summary, alias, model }: Extract<SummaryOutcome, { readonly type: 'summarised' }>,
 ): StepDraft {
   const { projection, summary: asked } = draft.state;
-  const context = contextOf(draft.state);
   const over = patch(draft, { summary: null });
   const cut = asked?.cut;
   const compaction = liveTurn(projection)?.compaction;
   if (!cut || !compaction) return draft;
+  const context = measuredOf(draft.state, compaction.trigger);
   const body: EntryBody = {
     kind: 'CHECKPOINT',
     summary,
@@ -163,7 +163,10 @@ const resumeEntry = (draft: StepDraft): EntryBody => ({
  */
 function overflowed(draft: StepDraft, failure: Failure): StepDraft {
   const { overflow } = draft.state;
-  if (!overflow || (overflow.local && mayFit(contextOf(draft.state)))) return askModel(draft);
+  const isUnpaid = isSpent(draft.state);
+  // Granted, it is tried again, though not for ever: it was only for want of budget that it came to nothing.
+  if (isUnpaid && !isHopeless(draft.state)) return askForBudget(draft);
+  if (!overflow || (overflow.local && !isUnpaid && mayFit(contextOf(draft.state)))) return askModel(draft);
   return settleTurn(draft, {
     type: 'FAILED',
     reason: 'MODEL_CONTEXT_OVERFLOW',

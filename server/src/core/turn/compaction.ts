@@ -5,8 +5,8 @@
  * Invariants: one compaction at a time, and one between two answers; what came to nothing twice in a turn is not tried
  * again in it, unless the conversation does not fit at all.
  */
-import { liveTurn, type Compaction, type CompactionTrigger } from 'schema/projection';
-import { isOverHard, isOverSoft } from '../context/meter.ts';
+import { liveTurn, type Compaction, type CompactionTrigger, type Context } from 'schema/projection';
+import { carefulScale, isOverHard, isOverSoft, markOfOverflow } from '../context/meter.ts';
 import { cutOf, type Cut } from '../context/watermark.ts';
 import { choiceOf } from '../conversation/choice.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
@@ -85,9 +85,28 @@ export function goOnCompacting(draft: StepDraft): StepDraft | null {
 
 /** Null also when results that nobody has read were summarised away too often in this turn: it would go on for ever. */
 function cutFor(state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 'resume'>): Cut | null {
-  const { window, scale, overhead } = contextOf(state);
-  const cut = cutOf(state.conversation, { trigger, resume, window, scale, overhead });
+  const measured = measuredOf(state, trigger);
+  const { window, overhead } = measured;
+  const cut = cutOf(state.conversation, {
+    trigger,
+    resume,
+    window,
+    scale: carefulScale(measured),
+    overhead,
+  });
   return cut?.unread && state.unread >= maxUnread ? null : cut;
+}
+
+/**
+ * How full the context is, as the reason to summarise it says. An overflow is the word of the endpoint, unless it is known
+ * to be ours (after a crash it is not), or that of another model's.
+ */
+export function measuredOf(state: State, trigger: CompactionTrigger): Context {
+  const { overflow, projection } = state;
+  const context = contextOf(state);
+  if (trigger !== 'OVERFLOW') return context;
+  const isOfChosen = !overflow || overflow.alias === projection.configuration.model;
+  return isOfChosen && !overflow?.local ? markOfOverflow(context) : context;
 }
 
 const isRead = (state: State): boolean => state.conversationFrom === 0;

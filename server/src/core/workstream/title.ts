@@ -4,7 +4,7 @@
  * Invariants: a name given by a person is never overtaken by one that was generated; what a fork copied is never named
  * after; a name is asked for once in the life of an owner.
  */
-import { isMessage, type Configuration, type Entry, type EntryOf } from 'schema/projection';
+import { isBlank, isMessage, type Configuration, type Entry, type EntryOf } from 'schema/projection';
 import { choiceOf } from '../conversation/choice.ts';
 import { cut } from '../kit/cut.ts';
 import { admit, patch, performAfter, type StepDraft } from '../step-draft.ts';
@@ -58,12 +58,18 @@ export function titleSuggested(draft: StepDraft, suggested: string | null, quest
   return admit(draft, { kind: 'CONFIGURATION', configuration: named });
 }
 
-/** The first line that says something, without quotes around it and not too long; in linear time, whatever a model says. */
+/** What writes the text around it the other way about, so that it reads as what it is not. */
+const turning = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+
+/**
+ * The first line that a person can see something of, without quotes around it and not too long; in linear time, whatever
+ * a model says.
+ */
 function titleOf(text: string): string {
   const line = cut(text, maxTitleSource)
     .split(/[\r\n]+/)
-    .map(bare)
-    .find((l) => l !== '');
+    .map((l) => bare(l.replace(turning, '').replace(/\p{Cc}/gu, ' ')))
+    .find((l) => !isBlank(l));
   if (line === undefined || line.length <= maxGeneratedTitle) return line ?? '';
   const short = cut(line, maxGeneratedTitle);
   const space = short.lastIndexOf(' ');

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkModels } from '../../../src/adapters/model/choose.ts';
 import { chooseModel, createModels } from '../../../src/adapters/model/index.ts';
 import { createTestClock } from '../../support/clock.ts';
-import { startScriptedProvider } from '../../support/scripted-provider.ts';
+import { startScriptedProvider, type Step } from '../../support/scripted-provider.ts';
 import { askedOf, bindingFor } from './harness.ts';
 
 /** A model server that answers its list like this; `asked` has what it was asked. */
@@ -176,33 +176,81 @@ describe('the models of the file', () => {
     expect(warnings.join()).not.toContain('sk-not');
   });
 
-  test('are warned of among the others, until a call is accepted or they are set up anew', async () => {
+  /** Models of a file, whose aliases are their names at an endpoint that lists others. */
+  async function setUp(...aliases: readonly string[]) {
     const clock = createTestClock();
-    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const warned: unknown[] = [];
+    const log = {
+      info: () => undefined,
+      warn: (details: object) => void warned.push(details),
+      error: () => undefined,
+    };
     const provider = await startScriptedProvider();
     onTestFinished(() => provider.close());
-    const models = (...aliases: readonly string[]) =>
+    let url = provider.url;
+    const write = (names: readonly string[]): string =>
       JSON.stringify({
-        models: Object.fromEntries(
-          aliases.map((alias) => [alias, { endpoint: provider.url, model: alias, window: 1 }]),
-        ),
+        models: Object.fromEntries(names.map((alias) => [alias, { endpoint: url, model: alias, window: 1 }])),
       });
-    let text = models('one', 'two');
-    const made = createModels({
-      clock,
-      log,
-      config: {},
-      file: { path: '/weir.config.json', env: {}, readText: () => text },
-    });
+    let text = write(aliases);
+    const file = { path: '/weir.config.json', env: {}, readText: () => text };
+    const made = createModels({ clock, log, config: {}, file });
     onTestFinished(() => made.stop());
+    return {
+      made,
+      provider,
+      warned,
+      problemOf: (alias: string) => made.list().find((m) => m.alias === alias)?.problem ?? null,
+      async change(names: readonly string[], to: string = url): Promise<void> {
+        url = to;
+        text = write(names);
+        await clock.advance(2_000);
+      },
+      async ask(alias: string, step: Step): Promise<void> {
+        provider.script([step]);
+        await made.call(askedOf(alias), new AbortController().signal, () => undefined);
+      },
+    };
+  }
+
+  test('are warned of among the others, until a call is accepted or they are set up anew', async () => {
+    const { made, change, ask } = await setUp('one', 'two');
     const [one, two] = await made.checked;
     expect(made.warnings()).toEqual([one, two]);
     expect(one).toContain('is not among the models');
-    text = models('two');
-    await clock.advance(2_000);
+    await change(['two']);
     expect(made.warnings()).toEqual([two]);
-    provider.script([{ stream: ['I am here.'] }]);
-    await made.call(askedOf('two'), new AbortController().signal, () => undefined);
+    await ask('two', { stream: ['I am here.'] });
     expect(made.warnings()).toEqual([]);
+  });
+
+  test('have what was found against each of them, until it answers itself or fails (broke: "not asked yet", and nothing wrong)', async () => {
+    const { made, problemOf, ask } = await setUp('one', 'two');
+    expect([problemOf('one'), problemOf('demo')]).toEqual([null, null]);
+    const [one, two] = await made.checked;
+    const look = 'Its endpoint was asked for its list of models.';
+    expect([problemOf('one'), problemOf('two')]).toEqual([`${look} ${one}`, `${look} ${two}`]);
+    expect(problemOf('demo')).toBeNull();
+    await ask('one', { stream: ['I am here.'] });
+    // That the endpoint answers for another makes no model known to it.
+    expect([problemOf('one'), problemOf('two')]).toEqual([null, `${look} ${two}`]);
+    expect(made.warnings()).toEqual([two]);
+    await ask('two', { status: 404, body: { error: { message: 'no such model' } } });
+    expect(problemOf('two')).toMatch(/^The last call failed\. .*no such model/);
+  });
+
+  test('that are away stand so each by its name, also when a change of the file has added them', async () => {
+    const { made, problemOf, change, warned } = await setUp();
+    expect(await made.checked).toEqual([]);
+    const away = await serve(200, []);
+    await away.close();
+    await change(['far', 'farther'], away.baseUrl);
+    await vi.waitFor(() => expect(problemOf('farther')).not.toBeNull());
+    expect(problemOf('far')).toContain('Model "far" at');
+    expect(problemOf('farther')).toMatch(/Model "farther" at .* could not be reached/);
+    expect(made.warnings()).toEqual([
+      expect.stringMatching(/could not be reached .* The same holds for "farther"\.$/),
+    ]);
+    expect(warned).toEqual([{ sentence: made.warnings()[0] }]);
   });
 });

@@ -127,7 +127,27 @@ describe('over HTTP', () => {
     ],
     ['a body of nothing', '', 'EMPTY', false],
     ['a body of white space', ' \r\n\n', 'EMPTY', false],
-    ['a stream of comments alone', ': ping\n\n', 'MALFORMED', true],
+    ['a stream of comments alone: nobody has said anything', ': ping\n\n', 'EMPTY', false],
+    [
+      'a sentence of a gateway',
+      'upstream connect error or disconnect/reset before headers',
+      'MALFORMED',
+      false,
+    ],
+    [
+      'a sentence of a gateway that may be a field',
+      'Error: no healthy upstream\nretry: later\n',
+      'MALFORMED',
+      false,
+    ],
+    ['a word of a gateway', 'unavailable', 'MALFORMED', false],
+    ['a sentence of a gateway after comments', ': ping\n\nno healthy upstream\n\n', 'MALFORMED', false],
+    [
+      'and one after an answer has begun',
+      `${sse([chunk({ content: 'a' })], '')}oh no\n\n`,
+      'MALFORMED',
+      true,
+    ],
     ['an answer of nothing', sse([chunk({ content: '' }), chunk({}, 'stop')]), 'EMPTY', true],
     ['an answer of white space', sse([chunk({ content: '\n' }), chunk({}, 'stop')]), 'EMPTY', true],
     [

@@ -132,6 +132,15 @@ describe('A model', () => {
     expect([health.stateOf({ ...e }), health.rests({ ...e }, 1_000)]).toEqual(['UNKNOWN', false]);
   });
 
+  it('that was never called says of the endpoint that it fails, and not of itself (broke: its last call had failed)', () => {
+    const neighbour = { ...e };
+    expect(failing(1).problemOf(neighbour)).toBe('Its endpoint fails. It failed, 1.');
+    expect(failing(5).problemOf(neighbour)).toBe(
+      '5 calls in a row to its endpoint failed, so it is asked last for a while. The last one: It failed, 5.',
+    );
+    expect(failing(5).problemOf(e)).toMatch(/^5 calls in a row failed/);
+  });
+
   it('says of its failures the last', () => {
     const health = createHealth();
     health.failed(e, 'AUTHENTICATION', 'Refused.', 0);

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { createTestClock } from '../../support/clock.ts';
 import { bindingFor, chunk, createAsker, sse } from './harness.ts';
 
 const key = 'sk-Zq7Rw2Tx9Lk4Mn8Pv5';
@@ -69,7 +70,22 @@ test.each<[string, Buffer, object, 'OPEN'?]>([
     failed('OVERLOADED'),
     'OPEN',
   ],
-  ['a status beyond HTTP', head('700 Odd', 'content-length: 0'), failed('MALFORMED'), 'OPEN'],
+  [
+    'a status beyond HTTP, which counts as a 5xx',
+    head('700 Odd', 'content-length: 0'),
+    { ...failed('OVERLOADED'), status: 700 },
+    'OPEN',
+  ],
+  [
+    'a status far beyond HTTP that says something',
+    Buffer.concat([head('999 Denied', close), Buffer.from('{"error":{"message":"oops"}}')]),
+    { ...failed('OVERLOADED'), status: 999, message: expect.stringContaining('HTTP 999, oops') as string },
+  ],
+  [
+    'a refusal whose reason is in no alphabet of HTTP',
+    Buffer.concat([head('403 Verbotén ✗', close), Buffer.from('{"error":{"message":"nope"}}')]),
+    { ...failed('AUTHENTICATION'), message: expect.stringContaining('HTTP 403, nope') as string },
+  ],
   [
     'another protocol',
     head('101 Switching Protocols', 'upgrade: x', 'connection: upgrade'),
@@ -77,7 +93,20 @@ test.each<[string, Buffer, object, 'OPEN'?]>([
   ],
   ['a body that ends before its length', answer(half, 'content-length: 1000'), failed('CONNECTION', true)],
   ['a whole answer that ends before its length', answer(ok, 'content-length: 1000'), answered],
-  ['an error that ends before its length', head('400 Bad', 'content-length: 1000'), failed('CONNECTION')],
+  ['an error that ends before its length', head('400 Bad', 'content-length: 1000'), failed('BAD_REQUEST')],
+  [
+    'an error that breaks off in the middle of what it says',
+    Buffer.concat([
+      head('400 Bad', 'content-length: 1000'),
+      Buffer.from('{"error":{"message":"maximum context length is 8 tokens'),
+    ]),
+    failed('CONTEXT_OVERFLOW'),
+  ],
+  [
+    'a refusal in pieces, one of them of a broken length',
+    Buffer.concat([head('402 Pay', 'transfer-encoding: chunked'), Buffer.from('2\r\n{}\r\nzz\r\n')]),
+    failed('QUOTA'),
+  ],
   ['a piece of a broken length', answer('zz\r\n', 'transfer-encoding: chunked'), failed('CONNECTION')],
   [
     'an answer with more after its length',
@@ -100,7 +129,7 @@ test.each<[string, Buffer, object, 'OPEN'?]>([
   [
     'an error that is not packed and says so',
     Buffer.concat([head('401 No', 'content-encoding: gzip', close), Buffer.from('no')]),
-    failed('CONNECTION'),
+    failed('AUTHENTICATION'),
   ],
   [
     'packed two hundred times',
@@ -132,6 +161,27 @@ test.each<[string, Buffer, object, 'OPEN'?]>([
   expect(JSON.stringify(outcome)).not.toContain(key.slice(3, 12));
   // Never asked again below the ladder that people see (D-37).
   expect(endpoint.connections()).toBe(1);
+});
+
+test('a refusal whose body never comes to its end is one after 5 s, with what it said and asked (D-37)', async () => {
+  const bytes = head('429 Slow', 'content-length: 1000', 'retry-after: 7');
+  await using endpoint = await listen(Buffer.concat([bytes, Buffer.from('too many')]), false);
+  const clock = createTestClock();
+  // The one of the request is there from the beginning; that of the body is set when the head has come.
+  const asked = createAsker(bindingFor(endpoint.url), clock)();
+  await clock.waitForTimers(2);
+  await clock.advance(5_000);
+  expect((await asked).outcome).toMatchObject({ ...failed('RATE_LIMIT'), status: 429, retryAfterMs: 7_000 });
+});
+
+test('who stops while the body of a refusal is still coming has stopped', async () => {
+  await using endpoint = await listen(head('500 Oh', 'content-length: 1000'), false);
+  const clock = createTestClock();
+  const stop = new AbortController();
+  const asked = createAsker(bindingFor(endpoint.url), clock)(undefined, stop.signal);
+  await clock.waitForTimers(2);
+  stop.abort();
+  expect((await asked).outcome).toMatchObject({ type: 'aborted' });
 });
 
 test.each([300, 301, 302, 303, 305, 307, 308])(

@@ -553,6 +553,53 @@ describe('a fault is of the kind that it is', () => {
   });
 });
 
+describe('an answer that did not get through is none, and its calls are not run', () => {
+  const output = [
+    { type: 'message', id: 'm', content: [{ type: 'output_text', text: 'I will now' }] },
+    { type: 'function_call', id: 'f', call_id: 'c', name: 'shell', arguments: '{}' },
+  ];
+  const ends = ['response.done', 'response.completed', 'response.incomplete'].flatMap((type) =>
+    ['cancelled', 'in_progress', 'queued', 'failed', 'COMPLETE?', 7, {}].map(
+      (status) => [type, status] as const,
+    ),
+  );
+
+  test.each(ends)('a response told by %s whose status is %j (D-30)', (type, status) => {
+    const told = output.map((item, output_index) => ({
+      type: 'response.output_item.done',
+      output_index,
+      item,
+    }));
+    for (const events of [
+      [...told, { type, response: { status, output: [] } }],
+      [{ type, response: { status, output } }],
+    ])
+      expect(responses(events)).toMatchObject({
+        type: 'failed',
+        kind: status === 'failed' ? 'OVERLOADED' : 'PROVIDER_ERROR',
+        accepted: true,
+      });
+    expect(read('RESPONSES', JSON.stringify({ status, output }))).toMatchObject({
+      type: 'failed',
+      accepted: false,
+    });
+  });
+
+  test.each([undefined, null, '', 'completed'])('but one whose status is %j is an answer', (status) => {
+    const answer = { type: 'answered', text: 'I will now', calls: [{ name: 'shell' }], finish: 'TOOL_CALLS' };
+    expect(responses([{ type: 'response.completed', response: { status, output } }])).toMatchObject(answer);
+    expect(read('RESPONSES', JSON.stringify({ status, output }))).toMatchObject(answer);
+  });
+
+  test.each(['error', 'abort', 'cancelled', 'CANCELED', 'in_progress'])(
+    'a chat completion whose finish reason is %s',
+    (word) => {
+      const calls = { tool_calls: [{ index: 0, id: 'c', function: { name: 'shell', arguments: '{}' } }] };
+      expect(read('CHAT', sse([chunk(calls, word)]))).toMatchObject({ kind: 'PROVIDER_ERROR' });
+    },
+  );
+});
+
 test('a line that strays into an event, however it is cut, makes no shorter answer', () => {
   const good = sse([chunk({ content: 'one ' }), chunk({ content: 'two' }), chunk({}, 'stop')]);
   for (let at = 0; at <= good.length; at++) {

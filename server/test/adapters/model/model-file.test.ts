@@ -149,9 +149,9 @@ describe('The model file', () => {
       }),
     );
     for (const place of [
-      'models.a.endpoint is no http or https URL.',
+      'models.a.endpoint is no http or https URL: write it with its beginning, as in "http://127.0.0.1:11434/v1".',
       'models.a.model ',
-      'models.a has "windw", which is no setting',
+      'models.a has "windw", which is no setting: those there are endpoint, model, key, dialect, fallbacks, window,',
       'models.a.key must be { "env"',
       'models.a.temperature ',
       'models.a.concurrency ',
@@ -159,7 +159,7 @@ describe('The model file', () => {
       'models.c.price.input ',
       'models.c.effort ',
       'models.c.window ',
-      'The file has "defaults", which is no setting',
+      'The file has "defaults", which is no setting: those there are $schema, default, models, instructions.',
     ])
       expect(
         problems.filter((problem) => problem.includes(place)),
@@ -184,10 +184,43 @@ describe('The model file', () => {
     ).toEqual([
       'models.a.fallbacks names the model itself.',
       'models.a.fallbacks names "y", which is not among the models.',
-      'models.b.key names the variable NOT_SET, which is not set: set it before the start.',
+      'models.b.key names the variable NOT_SET, which is not set: set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.',
       'models.c.key names the file "/nowhere", and there is none at /nowhere: put the key there, alone, in one line.',
       'default names "z", which is not among the models.',
     ]);
+  });
+
+  it('lists what does not hang together beside what is wrong by itself (broke: only the latter was told)', () => {
+    const problems = problemsOf(
+      read({
+        default: 'z',
+        models: {
+          a: { ...plain, endpoint: '127.0.0.1:11434', effort: 'high', fallbacks: ['y', 7], window: '8k' },
+          b: { model: 'm', key: { env: 'NOT_SET' }, capabilities: { vison: true } },
+          demo: { ...plain, vision: true },
+          c: 7,
+        },
+      }),
+    );
+    for (const place of [
+      'models.a.endpoint is no',
+      'models.a.effort would not be sent',
+      'models.a.fallbacks names "y"',
+      'models.a.fallbacks.1 must be',
+      'models.a.window must be',
+      'models.b.endpoint is missing',
+      'models.b.key names the variable NOT_SET',
+      'models.b.capabilities has "vison", which is no setting: those there are vision, reasoning,',
+      'models.demo has the name',
+      'models.demo has "vision", which is no setting there: write it in models.demo.capabilities.',
+      'models.c must be',
+      'default names "z"',
+    ])
+      expect(
+        problems.filter((problem) => problem.startsWith(place)),
+        place,
+      ).toHaveLength(1);
+    expect(problems).toHaveLength(12);
   });
 
   it.each(['sk–1', 'sk-\u200b1', '“sk-1”', 'sk-\u00071'])(
@@ -335,6 +368,14 @@ describe('A change of the model file', () => {
     expect([w.aliases(), w.watched.problem(), w.watched.current().default]).toEqual([[], null, null]);
     await w.write(models('a'));
     expect([w.aliases(), w.watched.current().default]).toEqual([['a'], 'a']);
+  });
+
+  it('that was faulty and never served is missed by nobody when it goes', async () => {
+    const w = watching(null);
+    await w.write('{');
+    expect(w.watched.problem()).toContain('has faults');
+    await w.write(null);
+    expect(w.watched.problem()).toBeNull();
   });
 
   it('of what every model is told counts from the next look on, and a faulty one leaves it', async () => {

@@ -68,6 +68,19 @@ const failTimes = async (alias: string, provider: ScriptedProvider, times: numbe
 };
 
 describe('A model', () => {
+  it('whose gateway answers 200 with a sentence has not answered: it is failing, and its fallback may be asked (D-37)', async () => {
+    const provider = await set('a', { fallbacks: ['b'] });
+    await set('b');
+    provider.script([{ status: 200, body: 'upstream connect error or disconnect/reset before headers' }]);
+    expect(await ask('a', { lane: 'a' }).outcome).toMatchObject({
+      kind: 'MALFORMED',
+      accepted: false,
+      othersLeft: true,
+    });
+    expect(infoOf('a')).toMatchObject({ health: 'FAILING' });
+    expect(infoOf('b')).toMatchObject({ health: 'UNKNOWN' });
+  });
+
   it('answers under its alias, with what it is set to and what the workstream asks for', async () => {
     const provider = await set('a', {
       temperature: 0.1,

@@ -782,7 +782,7 @@ export const laws: Laws = {
         let known: string | undefined;
         let begun: CompactionTrigger[] = [];
         for (const e of world.journal) {
-          if (e.kind === 'ASSISTANT') begun = [];
+          if (e.kind === 'ASSISTANT' || isGrant(e)) begun = [];
           if (e.kind !== 'TURN') continue;
           if (isSettled(e.turn)) begun = [];
           const { id, trigger } = e.turn.compaction ?? {};
@@ -958,6 +958,12 @@ const isDeed = (
   effect.type === 'summarise' ||
   effect.type === 'runTool' ||
   effect.type === 'prepareCalls';
+
+/** More budget is granted: what came to nothing for want of it may be tried again. */
+const isGrant = (entry: Entry): boolean =>
+  entry.kind === 'APPROVAL' &&
+  entry.cycle.kind === 'BUDGET' &&
+  entry.cycle.items.some((item) => item.decision?.verdict === 'APPROVED');
 
 /** Entries that begin something in a turn. */
 const begins = (entry: Entry): boolean =>

@@ -76,7 +76,10 @@ const capabilities = z.strictObject({
 
 const model = z.strictObject({
   endpoint: z
-    .url({ protocol: /^https?$/, error: 'is no http or https URL' })
+    .url({
+      protocol: /^https?$/,
+      error: 'is no http or https URL: write it with its beginning, as in "http://127.0.0.1:11434/v1"',
+    })
     .describe('Base URL, usually ends in /v1, for example http://127.0.0.1:11434/v1.'),
   model: z.string().min(1).max(500).describe('Name of the model at the endpoint.'),
   key: key.optional(),
@@ -125,6 +128,18 @@ export const modelFile = z
       .describe('What every model is told before each conversation, beside what Weir says itself.'),
   })
   .describe('The models of a Weir server, and what they are told.');
+
+/** What may be said at a place of the file, as far as it is an object with settings of fixed names. */
+export function settingsAt(path: readonly PropertyKey[]): readonly string[] {
+  const [, , within] = path;
+  if (path.length === 0) return Object.keys(modelFile.shape);
+  if (path.length === 2) return Object.keys(model.shape);
+  if (within === 'capabilities') return Object.keys(capabilities.shape);
+  return within === 'price' ? Object.keys(model.shape.price.unwrap().shape) : [];
+}
+
+/** The parts of an entry that can be looked at each by itself, whatever is wrong with the others. */
+export const partsOfEntry = { key, effort } as const;
 
 export type ModelFile = z.output<typeof modelFile>;
 export type ModelEntry = ModelFile['models'][string];

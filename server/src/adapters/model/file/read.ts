@@ -10,7 +10,8 @@ import type { Binding } from '../binding.ts';
 import { usualTraits } from '../binding.ts';
 import { demoAlias } from '../demo.ts';
 import { parseEndpoint } from '../endpoint.ts';
-import { effortOf, modelFile, type ModelEntry, type ModelFile } from './format.ts';
+import { isRecord, listOf, type Json } from '../wire/json.ts';
+import { effortOf, modelFile, partsOfEntry, settingsAt, type ModelEntry } from './format.ts';
 
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -42,80 +43,96 @@ export function readModels(text: string, around: Surroundings): ReadModels {
     (place) => `${place} is there twice, and only the last would count: rename one of them, or take it out.`,
   );
   const parsed = modelFile.safeParse(json);
-  if (!parsed.success)
-    return faulty(...twice, ...parsed.error.issues.flatMap((issue) => sentencesOf(issue, json)));
-  const { models, default: named } = parsed.data;
-  const made = Object.entries(models).map(([alias, entry]) => bind(alias, entry, parsed.data, around));
-  const problems = [...twice, ...made.flatMap((m) => m.problems)];
-  if (named !== undefined && !Object.hasOwn(models, named))
-    problems.push(`default names ${show(named)}, which is not among the models.`);
-  if (problems.length > 0) return faulty(...problems);
-  const bindings = made.flatMap((m) => (m.binding ? [m.binding] : []));
+  const { keys, problems } = together(json, around);
+  const made = Object.entries(parsed.data?.models ?? {}).map(([alias, entry]) =>
+    bind(alias, entry, keys.get(alias)),
+  );
+  const all = [
+    ...twice,
+    ...(parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, json)),
+    ...problems,
+    ...made.flatMap((m) => (typeof m === 'string' ? [m] : [])),
+  ];
+  if (all.length > 0 || !parsed.success) return faulty(...all);
+  const bindings = made.flatMap((m) => (typeof m === 'string' ? [] : [m]));
   return {
     type: 'read',
     bindings,
-    default: named ?? bindings[0]?.alias ?? null,
+    default: parsed.data.default ?? bindings[0]?.alias ?? null,
     instructions: parsed.data.instructions ?? null,
   };
 }
 
 const faulty = (...problems: readonly string[]): ReadModels => ({ type: 'faulty', problems });
 
-function bind(
-  alias: string,
-  entry: ModelEntry,
-  file: ModelFile,
-  around: Surroundings,
-): { readonly binding: Binding | null; readonly problems: readonly string[] } {
+/**
+ * What does not hang together, of those parts that are as they must be by themselves, so that this is told beside what is
+ * wrong with the others; and the keys by alias.
+ */
+function together(json: unknown, around: Surroundings) {
+  const keys = new Map<string, string>();
   const problems: string[] = [];
-  if (alias === demoAlias)
-    problems.push(
-      `models.${alias} has the name of the built-in demo, which is always there: give this model another alias.`,
-    );
-  if (entry.effort !== undefined && (entry.capabilities?.efforts ?? []).length === 0)
-    problems.push(
-      `models.${alias}.effort would not be sent: list the efforts that the model knows in models.${alias}.capabilities.efforts, or take the effort out.`,
-    );
-  const fallbacks = entry.fallbacks ?? [];
-  for (const other of fallbacks)
-    if (other === alias) problems.push(`models.${alias}.fallbacks names the model itself.`);
-    else if (!Object.hasOwn(file.models, other))
-      problems.push(`models.${alias}.fallbacks names ${show(other)}, which is not among the models.`);
-  const key = keyOf(alias, entry.key, around);
-  if (key.problem !== null) problems.push(key.problem);
-  const endpoint = parseEndpoint(entry.endpoint, key.text);
-  if (!endpoint) problems.push(`models.${alias}.endpoint is no http or https URL.`);
-  if (problems.length > 0 || !endpoint) return { binding: null, problems };
+  const file = isRecord(json) ? json : {};
+  const models = isRecord(file['models']) ? file['models'] : {};
+  for (const [alias, entry] of Object.entries(models)) {
+    if (alias === demoAlias)
+      problems.push(
+        `models.${alias} has the name of the built-in demo, which is always there: give this model another alias.`,
+      );
+    if (!isRecord(entry)) continue;
+    const { effort, capabilities, fallbacks, key } = entry;
+    const efforts = isRecord(capabilities) ? (capabilities['efforts'] ?? []) : [];
+    if (partsOfEntry.effort.safeParse(effort).success && Array.isArray(efforts) && efforts.length === 0)
+      problems.push(
+        `models.${alias}.effort would not be sent: list the efforts that the model knows in models.${alias}.capabilities.efforts, or take the effort out.`,
+      );
+    for (const other of listOf(fallbacks))
+      if (other === alias) problems.push(`models.${alias}.fallbacks names the model itself.`);
+      else if (typeof other === 'string' && !Object.hasOwn(models, other))
+        problems.push(`models.${alias}.fallbacks names ${show(other)}, which is not among the models.`);
+    const parsed = partsOfEntry.key.safeParse(key);
+    if (!parsed.success) continue;
+    const { text, problem } = keyOf(alias, parsed.data, around);
+    if (text !== undefined) keys.set(alias, text);
+    if (problem !== null) problems.push(problem);
+  }
+  const named = file['default'];
+  if (typeof named === 'string' && isRecord(file['models']) && !Object.hasOwn(models, named))
+    problems.push(`default names ${show(named)}, which is not among the models.`);
+  return { keys, problems };
+}
+
+/** The binding, or what is wrong with it. */
+function bind(alias: string, entry: ModelEntry, key: string | undefined): Binding | string {
+  const endpoint = parseEndpoint(entry.endpoint, key);
+  if (!endpoint) return `models.${alias}.endpoint is no http or https URL.`;
   const { capabilities = {}, price } = entry;
   const { efforts, emptyText, ...flags } = capabilities;
   return {
-    problems,
-    binding: {
-      alias,
-      source: 'FILE',
-      endpoint,
-      model: entry.model,
-      dialect: entry.dialect === 'responses' ? 'RESPONSES' : 'CHAT',
-      fallbacks: [...new Set(fallbacks)],
-      window: entry.window ?? null,
-      maxOutput: entry.maxOutput ?? null,
-      temperature: entry.temperature ?? null,
-      effort: entry.effort === undefined ? null : effortOf(entry.effort),
-      concurrency: entry.concurrency ?? null,
-      price: price ? { ...price, cachedInput: price.cachedInput ?? null } : null,
-      traits: {
-        ...usualTraits,
-        ...Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined)),
-        ...(efforts && { efforts: efforts.map(effortOf) }),
-        ...(emptyText && { emptyText: emptyText.toUpperCase() as Uppercase<typeof emptyText> }),
-      },
+    alias,
+    source: 'FILE',
+    endpoint,
+    model: entry.model,
+    dialect: entry.dialect === 'responses' ? 'RESPONSES' : 'CHAT',
+    fallbacks: [...new Set(entry.fallbacks)],
+    window: entry.window ?? null,
+    maxOutput: entry.maxOutput ?? null,
+    temperature: entry.temperature ?? null,
+    effort: entry.effort === undefined ? null : effortOf(entry.effort),
+    concurrency: entry.concurrency ?? null,
+    price: price ? { ...price, cachedInput: price.cachedInput ?? null } : null,
+    traits: {
+      ...usualTraits,
+      ...Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined)),
+      ...(efforts && { efforts: efforts.map(effortOf) }),
+      ...(emptyText && { emptyText: emptyText.toUpperCase() as Uppercase<typeof emptyText> }),
     },
   };
 }
 
 function keyOf(
   alias: string,
-  key: ModelEntry['key'],
+  key: NonNullable<ModelEntry['key']>,
   { env, folder, readText }: Surroundings,
 ): { readonly text: string | undefined; readonly problem: string | null } {
   const place = `models.${alias}.key`;
@@ -126,12 +143,13 @@ function keyOf(
       : none(
           `${place} names ${whose}, and a character of what it holds is in no key (a long dash, a curved quote or an invisible one, which come with copying): copy the key anew.`,
         );
-  if (key === undefined) return none(null);
   if ('env' in key) {
     const text = env[key.env]?.trim();
     return text
       ? checked(text, `the variable ${key.env}`)
-      : none(`${place} names the variable ${key.env}, which is not set: set it before the start.`);
+      : none(
+          `${place} names the variable ${key.env}, which is not set: set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.`,
+        );
   }
   const path = isAbsolute(key.file) ? key.file : join(folder, key.file);
   try {
@@ -156,7 +174,7 @@ function sentencesOf(issue: z.core.$ZodIssue, json: unknown): readonly string[] 
   const place = issue.path.map(String).join('.') || 'The file';
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(
-      (name) => `${place} has ${show(name)}, which is no setting: look for a slip of the pen.`,
+      (name) => `${place} has ${show(name)}, which is no setting${insteadOf(issue.path, name)}.`,
     );
   const there = issue.path.reduce<unknown>(
     (value, name) =>
@@ -171,6 +189,13 @@ function sentencesOf(issue: z.core.$ZodIssue, json: unknown): readonly string[] 
     ];
   if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => `${place} ${message}.`);
   return [`${place} ${whatIsWrong(issue)}.`];
+}
+
+/** What may be meant by a name that is no setting there. */
+function insteadOf(path: readonly PropertyKey[], name: string): string {
+  if (path.length === 2 && settingsAt([...path, 'capabilities']).includes(name))
+    return ` there: write it in ${path.map(String).join('.')}.capabilities`;
+  return `: those there are ${settingsAt(path).join(', ')}`;
 }
 
 function whatIsWrong(issue: z.core.$ZodIssue): string {
@@ -209,8 +234,6 @@ const wanted: Readonly<Record<string, string>> = {
   input: 'say what a million tokens read cost, in US dollars',
   output: 'say what a million tokens written cost, in US dollars',
 };
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Places of names that one object has twice, of which JSON keeps the last and says nothing. The text is JSON. */
 function namedTwice(text: string): readonly string[] {

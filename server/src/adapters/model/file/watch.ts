@@ -87,9 +87,10 @@ export function watchModelFile(deps: ModelFileDeps): WatchedModels {
     } else if (now) {
       faults = now.problems;
       log.warn({ path, problems: faults }, 'model file has faults; the settings from before are in use');
-    } else if (!first && served) {
-      faults = ['It is gone.'];
-      log.warn({ path }, 'model file is gone; the settings from before are in use');
+    } else {
+      // Where it never served, nothing is missed when it goes.
+      faults = served ? ['It is gone.'] : [];
+      if (served) log.warn({ path }, 'model file is gone; the settings from before are in use');
     }
     bindings = assemble();
     if (!first) for (const callback of callbacks) callback();

@@ -14,7 +14,7 @@ import type { Binding } from '../binding.ts';
 import type { CallPiece, Chunk } from './chunk.ts';
 import { isWithin } from './json.ts';
 import type { ChatNative } from './native.ts';
-import { settle, type Ending, type Said, type Wrong } from './settle.ts';
+import { isBroken, settle, type Ending, type Said, type Wrong } from './settle.ts';
 import { createThinkTagSplitter } from './think-tags.ts';
 import { createToolCallAssembly, type AssembledCall } from './tool-calls.ts';
 
@@ -143,7 +143,7 @@ export function createDrain(
       return tooLong ? 'TOO_LONG' : 'MORE';
     },
     isComplete() {
-      if (word === '' || word === 'error') return false;
+      if (word === '' || isBroken(word)) return false;
       const wrong = settle(said(!text.isSpoken() && !called), 'CLOSED', false);
       // Nothing said although it was through: what breaks then may be why.
       return wrong.type === 'complete' || wrong.kind !== 'EMPTY';

@@ -35,9 +35,12 @@ export interface Reading {
   end(): ModelAnswer | Fault;
   /** They broke off by this fault: it is the outcome, unless the answer was complete. */
   breakOff(fault: Fault): ModelAnswer | Fault;
-  /** Whether a stream of events has begun: what it said is never spliced with another answer (D-37). */
+  /**
+   * Whether an event has come: what it said is never spliced with another answer (D-37). Before one nothing was said, also
+   * where a gateway has written comments to keep the connection, and another model may be asked.
+   */
   hasBegun(): boolean;
-  /** Whether what came does not begin like one. */
+  /** Whether what came is no stream of events. */
   isBody(): boolean;
 }
 
@@ -47,7 +50,8 @@ export interface Reading {
  */
 export function createReading(reader: ChunkReader, drain: Drain, scope: FaultScope): Reading {
   const decoder = new TextDecoder();
-  let kind: 'UNKNOWN' | 'EVENTS' | 'BODY' = 'UNKNOWN';
+  /** LINES: what may be a stream, of which no event has come. FOREIGN: such lines, and some are of no stream. */
+  let kind: 'UNKNOWN' | 'LINES' | 'FOREIGN' | 'EVENTS' | 'BODY' = 'UNKNOWN';
   let body = '';
   /** The beginning of a line whose end has not come: the parser would drop one that it does not know. */
   let line: string[] = [];
@@ -57,11 +61,14 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     maxBufferSize: maxEvent,
     onError({ type, field, value, line }) {
       if (type === 'max-buffer-size-exceeded') outcome ??= fault(createFault('TOO_LONG', scope));
+      if (type === 'unknown-field' && kind === 'LINES') kind = 'FOREIGN';
       if (type === 'unknown-field' && !isField(field ?? '', value ?? ''))
         outcome ??= orElse(strayLine(line ?? ''));
     },
     onEvent({ event, data }) {
-      if (outcome === null && data.trim() !== '') outcome = readEvent(event ?? '', data);
+      if (outcome !== null || data.trim() === '') return;
+      kind = 'EVENTS';
+      outcome = readEvent(event ?? '', data);
     },
   });
 
@@ -120,8 +127,10 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
 
   function atEnd(): ModelAnswer | Fault {
     if (kind === 'BODY') return readBody();
-    // Where nothing came, nothing broke off.
-    return kind === 'UNKNOWN' ? createFault('EMPTY', scope) : finish('CLOSED');
+    if (kind === 'EVENTS') return finish('CLOSED');
+    if (kind === 'FOREIGN') return createFault('MALFORMED', scope, { detail: 'the body is no event stream' });
+    // Where nothing came, nothing broke off; comments say nothing.
+    return createFault('EMPTY', scope);
   }
 
   function feedLines(text: string): ModelAnswer | Fault | null {
@@ -145,14 +154,14 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
   }
 
   function feedText(text: string): ModelAnswer | Fault | null {
-    if (kind === 'EVENTS') return feedLines(text);
+    if (kind !== 'UNKNOWN' && kind !== 'BODY') return feedLines(text);
     if (kind === 'UNKNOWN') {
       // White space before either means nothing.
       const begins = (body + text).trimStart();
-      if (begins !== '') kind = /^[[{<]/.test(begins) ? 'BODY' : 'EVENTS';
+      if (begins !== '') kind = /^[[{<]/.test(begins) ? 'BODY' : 'LINES';
       body = begins;
     } else body += text;
-    if (kind !== 'EVENTS') return body.length > maxEvent ? fault(createFault('TOO_LONG', scope)) : null;
+    if (kind !== 'LINES') return body.length > maxEvent ? fault(createFault('TOO_LONG', scope)) : null;
     const begin = body;
     body = '';
     return feedLines(begin);
@@ -166,6 +175,6 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     },
     breakOff: orElse,
     hasBegun: () => kind === 'EVENTS',
-    isBody: () => kind === 'BODY',
+    isBody: () => kind === 'BODY' || kind === 'FOREIGN',
   };
 }

@@ -202,7 +202,7 @@ export function createResponsesReader(): ChunkReader {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.done':
-        return response['status'] === 'failed' ? [failure(response)] : readEnd(response, type);
+        return isOver(response) ? readEnd(response, type) : [...readHead(response), failure(response)];
       case 'response.failed':
       case 'response.cancelled':
         return [...readHead(response), failure(response)];
@@ -226,7 +226,7 @@ export function createResponsesReader(): ChunkReader {
     read,
     readWhole(body) {
       if (!isRecord(body) || !Array.isArray(body['output'])) return null;
-      return body['status'] === 'failed' ? [failure(body)] : readEnd(body, '');
+      return isOver(body) ? readEnd(body, '') : [...readHead(body), failure(body)];
     },
     doneIsEnough: false,
   };
@@ -260,12 +260,21 @@ function restOf(part: Part, whole: string): string {
   return rest;
 }
 
-const failure = (response: Json): Chunk => ({
-  type: 'error',
-  description: isRecord(response['error'])
-    ? { error: response['error'] }
-    : { message: 'the response failed', code: 'server_error' },
-});
+/**
+ * Whether a response that is told as one that ended is an answer: some leave the status out. Any other, and any that may
+ * be invented, says that it is none, whatever it holds: what of it is half a call nobody could tell (D-30).
+ */
+const isOver = ({ status }: Json): boolean =>
+  status == null || status === '' || status === 'completed' || status === 'incomplete';
+
+function failure(response: Json): Chunk {
+  const { error, status } = response;
+  if (isRecord(error)) return { type: 'error', description: { error } };
+  if (status == null || status === 'failed')
+    return { type: 'error', description: { message: 'the response failed', code: 'server_error' } };
+  const said = typeof status === 'string' ? JSON.stringify(status.slice(0, 100)) : 'no word';
+  return { type: 'error', description: { message: `the response ended with the status ${said}` } };
+}
 
 function readHead(response: Json): Chunk[] {
   const name = textOf(response['model']);

@@ -48,13 +48,32 @@ const finishByWord: ReadonlyMap<string, Finish> = new Map(
   } satisfies Record<string, Finish>),
 );
 
+/**
+ * Words by which an endpoint says that it did not get through. What came is no answer and may be half a call, so that
+ * none of it is run, unlike calls of an answer that ended for a reason nobody knows (D-30, D-38).
+ */
+const broken: ReadonlySet<string> = new Set([
+  'error',
+  'failed',
+  'abort',
+  'aborted',
+  'cancelled',
+  'canceled',
+  'queued',
+  'in_progress',
+  'timeout',
+]);
+
+/** Whether a finish reason, in small letters, says that the answer broke down. */
+export const isBroken = (word: string): boolean => broken.has(word);
+
 /** What an answer amounts to at its end. `calls`: it has some. */
 export function settle(
   { silent, declined, delivered, word, finishOptional }: Said,
   ending: Ending,
   calls: boolean,
 ): { readonly type: 'complete'; readonly finish: Finish } | Wrong {
-  if (word === 'error') return { type: 'wrong', kind: 'PROVIDER_ERROR' };
+  if (isBroken(word)) return { type: 'wrong', kind: 'PROVIDER_ERROR' };
   // [DONE] without a reason counts as one. A plain end of the stream is what a crash or a proxy makes too, and counts
   // as complete only after a finish reason, or where the model is known to give none (D-37).
   if (word === '' && ending === 'CLOSED' && !(finishOptional && delivered)) {

@@ -66,12 +66,13 @@ const schema = defineEntity({
       body: `if (${each('old')}) is distinct from (${each('new')}) then new.listed_xid := pg_current_xact_id(); end if; return new`,
     },
     // Nobody has seen a reservation, so nobody is told that it is gone. But it leaves a folder, too, if one was made for
-    // it: those have the names of workstreams.
+    // it: those have the names of workstreams. A note that is there is written again, so that whoever is about to let go of
+    // the folder waits for this transaction, and takes the note for both.
     {
       name: 'workstream_deleted',
       timing: 'after',
       events: ['delete'],
-      body: `if old.lifecycle <> 'CREATING' then insert into workstream_deletion (workstream_id) values (old.id) on conflict (workstream_id) do update set xid = excluded.xid, at = excluded.at; end if; if old.workspace ~ '/[0-9a-f]{32}$' then insert into left_folder (path) values (old.workspace) on conflict (path) do nothing; end if; return null`,
+      body: `if old.lifecycle <> 'CREATING' then insert into workstream_deletion (workstream_id) values (old.id) on conflict (workstream_id) do update set xid = excluded.xid, at = excluded.at; end if; if old.workspace ~ '/[0-9a-f]{32}$' then insert into left_folder (path) values (old.workspace) on conflict (path) do update set at = excluded.at; end if; return null`,
     },
   ],
   checks: [{ name: 'workstream_lifecycle_known', expression: `lifecycle in ('CREATING', 'OPEN', 'CLOSED')` }],

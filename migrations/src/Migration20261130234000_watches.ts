@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Adds watches, and fills in what folds and rows of before do not have: no watches, and where a workstream is run. */
-export class Migration20261130204535_watches extends Migration {
-  override name = 'Migration20261130204535_watches';
+export class Migration20261130234000_watches extends Migration {
+  override name = 'Migration20261130234000_watches';
 
   override up(): void | Promise<void> {
     this.addSql(
