@@ -260,16 +260,54 @@ it('makes a workstream with a model that is told by its health and size, and wit
   expect(far.requests).toMatchObject([{ model: 'small-1', temperature: 1.5, reasoning_effort: 'high' }]);
 });
 
-it('says while the page is open that the model file has faults, once and also at the top, and takes that back', async () => {
+it('says while the page is open that the model file has faults, once, and takes that back', async () => {
   const page = await world.open('/server');
   await sees(page.getByRole('row', { name: /^main/ }));
   const warnings = page.getByText(/has faults, so the settings from before are in use\. It is not JSON/);
   await misses(warnings);
   writeFileSync(modelFile, '{');
-  await expect.poll(() => warnings.count(), { timeout: patienceMs }).toBe(2);
+  await sees(warnings);
   await sees(page.getByRole('row', { name: /^main/ }));
+  await misses(page.getByRole('region', { name: 'Warnings of the server' }));
   setUp(settings.models);
-  await expect.poll(() => warnings.count(), { timeout: patienceMs }).toBe(0);
+  await misses(warnings);
+});
+
+it('tells of warnings on one line of every other page, which opens, and says what is new until it was looked at', async () => {
+  writeFileSync(modelFile, '{');
+  const faults = async () => {
+    const answer = await world.api.transport.request(modelsQuery, {});
+    return answer.ok && answer.data.server.warnings.some((warning) => warning.includes('has faults'));
+  };
+  await expect.poll(faults, { timeout: patienceMs }).toBe(true);
+  const { page } = await world.workstream('With warnings', 'demo');
+  const warned = page.getByRole('region', { name: 'Warnings of the server' });
+  const line = warned.getByRole('status');
+  const fault = warned.getByText(/has faults, so the settings from before are in use/);
+  for (const [width, height] of [
+    [1280, 800],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await expect.poll(() => line.innerText(), { timeout: patienceMs }).toMatch(/^\d+ warnings?, new$/);
+    expect((await warned.boundingBox())!.height).toBeLessThan(40);
+    expect(await fault.isVisible()).toBe(false);
+  }
+  await picture(page, 'warned');
+  await button(warned, 'Show the warnings of the server').click();
+  await sees(fault);
+  expect(await line.innerText()).toMatch(/^\d+ warnings?$/);
+  await picture(page, 'warned-open');
+  await button(warned, 'Hide the warnings of the server').click();
+  await page.reload();
+  await expect.poll(() => line.innerText(), { timeout: patienceMs }).toMatch(/^\d+ warnings?$/);
+  expect(await fault.isVisible()).toBe(false);
+
+  writeFileSync(modelFile, '{"models": 5}');
+  await page.goto(`${world.weir.url}/#/new`);
+  await expect.poll(() => line.innerText(), { timeout: patienceMs }).toMatch(/, (1 )?new$/);
+  setUp(settings.models);
+  await expect.poll(faults, { timeout: patienceMs }).toBe(false);
 });
 
 it('says of a workstream whose model is not set up any more that it is so, and lets another one be chosen', async () => {

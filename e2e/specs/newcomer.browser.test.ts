@@ -3,9 +3,10 @@
  * first approved command; a link that was used, a token that is not accepted.
  */
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { createBrowserWorld } from '../support/browser.ts';
+import { createBrowserWorld, out } from '../support/browser.ts';
 import { answers, button, call, inState, list, message, question, sees } from '../support/page.ts';
 
 const world = createBrowserWorld({ model: 'demo', signedIn: false });
@@ -96,6 +97,28 @@ it('takes a link that is pasted where a token is asked for', async () => {
   await sees(list(page));
 });
 
+it('names a browser that signed in by its kind, its system and the minute, and says before it is revoked which it is', async () => {
+  await world.start();
+  const page = await (await world.browser(null)).newPage();
+  await page.goto(world.weir.link);
+  await page.getByRole('link', { name: 'Tokens' }).click();
+  const own = page.getByRole('listitem').filter({ hasText: 'this browser' });
+  await sees(own.getByText(/^Chrome on \w+, \d+ \w+ \d{4}, \d\d:\d\d$/));
+  await own.getByRole('button', { name: /^Revoke Chrome on / }).click();
+  await sees(
+    own.getByText(
+      /^\s*This is the token of this browser:\s+revoking it signs you out\.\s+Made .*;\s+last used /,
+    ),
+  );
+  for (const [width, height] of [
+    [1280, 800],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await page.screenshot({ path: join(out, `tokens-${width}.png`) });
+  }
+});
+
 it('tells a browser without a token how to get in, and refuses a code and a token that are made up', async () => {
   world.allow(/401|WebSocket connection to .* failed/);
   const context = await world.browser(null);
@@ -132,6 +155,7 @@ it('ends a session everywhere when its token is revoked, and lets a new token in
   await sees(other.getByText('signed in with the token “another browser”'));
 
   await button(page, 'Revoke another browser').click();
+  await sees(page.getByText(/^\s*Whatever uses it is signed out at once\.\s+Made .*;\s+last used .*\.\s*$/));
   await button(page, 'Revoke “another browser” now').click();
   await sees(other.getByRole('heading', { name: 'You were signed out' }));
   await page.reload();

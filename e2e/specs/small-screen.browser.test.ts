@@ -61,7 +61,7 @@ for (const [width, height] of sizes) {
 
     // What was typed last left the focus in the field, and the question is what it is about.
     expect(await share(page)).toBeGreaterThanOrEqual(40);
-    await button(page, 'Go to the question').click();
+    expect(await button(page, 'Go to the question').count()).toBe(0);
     for (const name of ['Approve', 'Deny']) {
       const answer = button(question(page, 'shell'), name);
       await tabTo(page, answer);

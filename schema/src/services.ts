@@ -515,8 +515,11 @@ export interface Services {
 export interface Access {
   /** The viewer of a bearer token, or null. */
   authenticate(token: string): Promise<Viewer | null>;
-  /** Exchanges a one-time code for a token; null when the code is unknown, used or expired. */
-  exchange(code: string): Promise<{ readonly token: string } | null>;
+  /**
+   * Exchanges a one-time code for a token; null when the code is unknown, used or expired. `name`: what the browser calls
+   * itself, which is cut to what a name may be; null, or nothing that can be seen: the token is named after the time.
+   */
+  exchange(code: string, name: string | null): Promise<{ readonly token: string } | null>;
   /** Calls back once when the token stops being valid, so that its open sockets can be closed. */
   onRevoked(tokenId: string, callback: () => void): () => void;
 }

@@ -6,10 +6,14 @@ export type Exchange =
   | { readonly type: 'Refused'; readonly message: string }
   | { readonly type: 'Failed'; readonly message: string };
 
-/** `origin` is the address of the server, for example `http://127.0.0.1:4000`. The code travels in the body only. */
+/**
+ * `origin` is the address of the server, for example `http://127.0.0.1:4000`. The code travels in the body only. `name`:
+ * of the token, by which people tell it from others; without one the server names it after the time.
+ */
 export async function exchangeCode(options: {
   readonly origin: string;
   readonly code: string;
+  readonly name?: string;
   readonly fetch?: typeof fetch;
 }): Promise<Exchange> {
   const send = options.fetch ?? fetch;
@@ -17,7 +21,7 @@ export async function exchangeCode(options: {
     const response = await send(`${options.origin}/session`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ code: options.code }),
+      body: JSON.stringify({ code: options.code, name: options.name }),
     });
     const body = (await response.json().catch(() => null)) as {
       readonly token?: unknown;

@@ -146,11 +146,11 @@ export interface ModelModel {
   readonly demo: boolean;
   readonly isDefault: boolean;
   /**
-   * FAILING: its last call failed. DEGRADED: it or its endpoint failed five times in a row, so it is asked last for a while.
+   * FAILING: the last call to it or its endpoint failed. DEGRADED: it or its endpoint failed five times in a row, so it is asked last for a while.
    * UNKNOWN: not asked yet.
    */
   readonly health: 'UNKNOWN' | 'HEALTHY' | 'FAILING' | 'DEGRADED';
-  /** Why its last call failed. Null: nothing is wrong. */
+  /** Why the last call to it or its endpoint failed, or what a look at that found. Null: nothing is wrong. */
   readonly problem: string | null;
   /** Tokens it can read at once, as configured or as its endpoint says; null: not known. */
   readonly window: number | null;

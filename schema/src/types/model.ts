@@ -11,7 +11,7 @@ const ModelHealth = enumOf<ModelModel['health']>(
     UNKNOWN: 'It has not been asked yet.',
     HEALTHY: 'Its last call was accepted.',
     FAILING:
-      'Its last call failed, and fewer than five in a row: it is asked as before. `problem` says of what it failed.',
+      'The last call to it or to its endpoint failed, and fewer than five in a row: it is asked as before. `problem` says of what it failed.',
     DEGRADED: 'Five calls in a row failed: it is asked last, until one is accepted again.',
   },
 );
@@ -52,7 +52,7 @@ const Model = builder.objectRef<ModelModel>('Model').implement({
     problem: t.exposeString('problem', {
       nullable: true,
       description:
-        'Why its last call failed, where that was not the fault of the request, until one is accepted; null when nothing is wrong.',
+        'What stands against it until a call is accepted: why the last call to it or to its endpoint failed, where that was not the fault of the request, or what a look at its endpoint found, also while it is UNKNOWN. Null when nothing is wrong.',
     }),
     window: t.exposeInt('window', {
       nullable: true,

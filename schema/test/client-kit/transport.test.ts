@@ -63,6 +63,8 @@ it('exchanges the code of a link in the body of the request, and tells a used on
   });
   expect(good.asked[0]!.url).toBe(`${origin}/session`);
   expect(good.asked[0]!.init.body).toBe('{"code":"c0de"}');
+  await exchangeCode({ origin, code: 'c0de', name: 'Firefox on Linux', fetch: good.fetch });
+  expect(good.asked[1]!.init.body).toBe('{"code":"c0de","name":"Firefox on Linux"}');
 
   const used = answering(() => json({ error: { code: 'CODE_NOT_VALID', message: 'Used.' } }, 401));
   expect(await exchangeCode({ origin, code: 'c0de', fetch: used.fetch })).toEqual({

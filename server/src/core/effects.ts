@@ -26,7 +26,10 @@ export type Deed =
       readonly guarded: boolean;
     }
   | {
-      /** Asks for a summary of these entries, which may begin with an earlier one (D-40). */
+      /**
+       * Asks for a summary of these entries, which may begin with an earlier one (D-40). It ends between two of its calls when
+       * the budget is spent (D-33).
+       */
       readonly type: 'summarise';
       readonly stamp: Stamp;
       readonly compactionId: string;
@@ -34,8 +37,6 @@ export type Deed =
       readonly entries: readonly Entry[];
       /** Tokens the model can read, as far as known. */
       readonly window: number | null;
-      /** Tokens that may still be spent (D-33): it ends between two calls when they are. Null: no bound. */
-      readonly allowance: number | null;
     }
   | {
       readonly type: 'runTool';

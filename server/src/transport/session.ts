@@ -49,13 +49,13 @@ export function createSessionRoute({
       answerRefusal(res, 413, 'PAYLOAD_TOO_LARGE', `The body may have at most ${maxBytes} bytes.`);
       return;
     }
-    const code = codeOf(body);
-    if (code === null) {
+    const asked = askedOf(body);
+    if (asked === null) {
       answerRefusal(res, 400, 'BAD_REQUEST', 'Send the code as JSON: {"code": "…"}.');
       return;
     }
     try {
-      const exchanged = await access.exchange(code);
+      const exchanged = await access.exchange(asked.code, asked.name);
       if (exchanged) answerJson(res, 200, { token: exchanged.token });
       else
         answerRefusal(
@@ -71,11 +71,14 @@ export function createSessionRoute({
   };
 }
 
-function codeOf(body: Buffer): string | null {
+/** A name that is no text is none: it is no reason to keep somebody out. */
+function askedOf(body: Buffer): { readonly code: string; readonly name: string | null } | null {
   try {
     const parsed: unknown = JSON.parse(body.toString('utf8'));
-    const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? parsed.code : null;
-    return typeof code === 'string' && code.length > 0 && code.length <= 512 ? code : null;
+    if (typeof parsed !== 'object' || parsed === null || !('code' in parsed)) return null;
+    const { code } = parsed;
+    const name = 'name' in parsed && typeof parsed.name === 'string' ? parsed.name : null;
+    return typeof code === 'string' && code.length > 0 && code.length <= 512 ? { code, name } : null;
   } catch {
     return null;
   }

@@ -45,6 +45,7 @@ let told: Told[];
 let performer: Performer;
 let conversation: () => Promise<readonly Entry[]>;
 let turnId: string | null;
+let allowance: number;
 let prompts: (readonly [workspace: string, instructions: string | null])[];
 let models: readonly ModelInfo[];
 let system: Promise<string>;
@@ -53,6 +54,7 @@ beforeEach(() => {
   clock = createTestClock();
   told = [];
   turnId = 't1';
+  allowance = Number.POSITIVE_INFINITY;
   prompts = [];
   models = infos;
   system = Promise.resolve('Be brief.');
@@ -74,6 +76,7 @@ beforeEach(() => {
       return system;
     },
     turnId: () => turnId,
+    allowance: () => allowance,
     conversation: () => conversation(),
     post: (of, event, calls = []) => void told.push({ stamp: of, event, calls }),
   });
@@ -327,7 +330,7 @@ const message = (revision: number): Entry => ({
   source: 'MESSAGE',
 });
 
-function wantSummary(count: number, allowance: number | null = null): void {
+function wantSummary(count: number): void {
   performer.perform({
     type: 'summarise',
     stamp,
@@ -335,7 +338,6 @@ function wantSummary(count: number, allowance: number | null = null): void {
     model: { alias: 'small', temperature: null, effort: null },
     entries: Array.from({ length: count }, (_, i) => message(i + 1)),
     window: null,
-    allowance,
   });
 }
 
@@ -399,8 +401,9 @@ describe('A summary', () => {
     expect((await end())?.calls).toMatchObject([{ outcome: 'ABORTED', alias: 'large' }]);
   });
 
-  it('ends between two calls when its allowance is spent, and each call is handed in (D-33)', async () => {
-    wantSummary(30, 505);
+  it('ends between two calls when what may be spent is, and each call is handed in (D-33)', async () => {
+    allowance = 505;
+    wantSummary(30);
     model.calls[0]!.answer({
       text: 'Part 1.',
       alias: 'small',
@@ -413,8 +416,13 @@ describe('A summary', () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  it('goes on while something of its allowance is left (D-33)', async () => {
-    wantSummary(30, 506);
+  it.each([
+    ['something of it is left', 506, 506],
+    ['it was raised meanwhile', 1, 506],
+  ])('goes on while %s (D-33)', async (_, before, after) => {
+    allowance = before;
+    wantSummary(30);
+    allowance = after;
     model.calls[0]!.answer({
       text: 'Part 1.',
       alias: 'small',
@@ -422,6 +430,14 @@ describe('A summary', () => {
     });
     await clock.advance(0);
     expect(model.calls).toHaveLength(2);
+  });
+
+  it('ends between two calls when the budget was lowered meanwhile below what is spent (D-33)', async () => {
+    wantSummary(30);
+    allowance = 0;
+    model.calls[0]!.answer({ text: 'Part 1.', alias: 'small' });
+    expect(await end()).toMatchObject({ event: { outcome: { type: 'failed', reason: 'BUDGET_SPENT' } } });
+    expect(model.calls).toHaveLength(1);
   });
 
   it('that breaks is one that failed', async () => {

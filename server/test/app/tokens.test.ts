@@ -18,29 +18,39 @@ const revoke = (tokenId: string) => world.services.tokens.revoke(ada, { key: new
 describe('A one-time code', () => {
   it('is exchanged for a token that lets its holder in, once', async () => {
     const code = await world.tokens.issueCode();
-    const exchanged = await world.tokens.exchange(code);
+    const exchanged = await world.tokens.exchange(code, null);
     const viewer = await world.tokens.authenticate(exchanged!.token);
-    expect(viewer).toMatchObject({ name: 'Browser, 2026-01-01', tokenId: viewer!.id });
-    expect(await world.tokens.exchange(code)).toBeNull();
-    expect(await world.tokens.exchange(code)).toBeNull();
+    expect(viewer).toMatchObject({ name: 'Browser, 2026-01-01, 00:00 UTC', tokenId: viewer!.id });
+    expect(await world.tokens.exchange(code, null)).toBeNull();
+    expect(await world.tokens.exchange(code, null)).toBeNull();
+  });
+
+  it.each([
+    ['Firefox on Linux, 30 Nov 2026, 22:51', 'Firefox on Linux, 30 Nov 2026, 22:51'],
+    ['  Safari ', 'Safari'],
+    ['x'.repeat(200), 'x'.repeat(100)],
+    [' \u200b ', 'Browser, 2026-01-01, 00:00 UTC'],
+  ])('names the token as the browser calls itself, %j, as far as a name may go', async (called, name) => {
+    const exchanged = await world.tokens.exchange(await world.tokens.issueCode(), called);
+    expect(await world.tokens.authenticate(exchanged!.token)).toMatchObject({ name });
   });
 
   it('raced by ten is exchanged once', async () => {
     const code = await world.tokens.issueCode();
-    const all = await Promise.all(Array.from({ length: 10 }, () => world.tokens.exchange(code)));
+    const all = await Promise.all(Array.from({ length: 10 }, () => world.tokens.exchange(code, null)));
     expect(all.filter((e) => e !== null)).toHaveLength(1);
   });
 
   it('is good for a day and no longer', async () => {
     const [early, late] = [await world.tokens.issueCode(), await world.tokens.issueCode()];
     await world.clock.advance(24 * 60 * 60 * 1_000 - 1);
-    expect(await world.tokens.exchange(early)).not.toBeNull();
+    expect(await world.tokens.exchange(early, null)).not.toBeNull();
     await world.clock.advance(1);
-    expect(await world.tokens.exchange(late)).toBeNull();
+    expect(await world.tokens.exchange(late, null)).toBeNull();
   });
 
   it.each(['', 'code_', 'rubbish', '\0'])('that was never issued (%j) is worth nothing', async (code) => {
-    expect(await world.tokens.exchange(code)).toBeNull();
+    expect(await world.tokens.exchange(code, null)).toBeNull();
   });
 });
 

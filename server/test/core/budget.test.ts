@@ -332,22 +332,6 @@ describe('a summary on a budget that is spent', () => {
     expect(outcome(granted)).toMatchObject({ type: 'COMPLETED', reason: 'COMPACTED' });
   });
 
-  it('is told what may be spent on it, also when that was granted; null is no bound (D-33)', () => {
-    const w = spent();
-    w.compact();
-    w.store();
-    w.decide('APPROVED');
-    w.store();
-    expect(w.summaries.map(({ allowance }) => allowance)).toEqual([limit(w)! - w.state.spent]);
-    expect(w.summaries[0]!.allowance).toBeGreaterThan(0);
-
-    const free = spent();
-    free.budget(0);
-    free.compact();
-    free.store();
-    expect(free.summaries.map(({ allowance }) => allowance)).toEqual([null]);
-  });
-
   it('at the end of a turn is not begun: the turn ends', () => {
     const w = createWorld();
     w.provider = { window: 1_200, overhead: 90, factor: 1, counts: 'HONESTLY' };

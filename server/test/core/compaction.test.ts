@@ -426,6 +426,30 @@ describe('what does not fit', () => {
 });
 
 describe('a summary', () => {
+  it('that the provider is likely to count for more than it did before is not taken (G3; broke: the context grew)', () => {
+    const w = createWorld();
+    w.provider = provider();
+    w.send('go');
+    w.store();
+    // Read for more than it seems, written for less.
+    w.answer({ text: words(1_000), usage: { inputTokens: 200, outputTokens: 100 } });
+    w.store();
+    w.compact();
+    w.store();
+    w.summarised(words(900));
+    expect(all(w, 'CHECKPOINT')).toEqual([]);
+    expect(outcome(w)?.message).toMatch(/no shorter/);
+  });
+
+  it('that fails for what another model said leaves the one that is chosen meanwhile to be asked (broke: the turn failed)', () => {
+    const w = overflown();
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' });
+    w.store();
+    expect(outcome(w)).toBeNull();
+    expect(w.modelCalls[0]?.model.alias).toBe('other');
+  });
+
   it('that is no shorter than what it stands for is not taken (G3)', () => {
     const w = overflown();
     const before = lowered(w);

@@ -295,6 +295,15 @@ describe('what nobody has counted', () => {
     expect(refused).toMatchObject({ told: 4_000, counted: null, scale: 2 });
   });
 
+  it('is taken for less again with each answer, where nobody counts: the refusal may have been a mistake', () => {
+    let mark = context({ ...markOfOverflow(context({ told: 2_000, window: 8_000 })) });
+    expect(mark.scale).toBe(4);
+    for (let answers = 0; answers < 20; answers += 1) mark = answered(mark, null);
+    expect(mark.scale).toBe(1);
+    const small = context({ told: 2_000, window: 8_000, scale: 0.7 });
+    expect(answered(small, null).scale).toBe(0.7);
+  });
+
   it('is not taken for more than four times what it seems to be, nor for less than before', () => {
     expect(markOfOverflow({ ...code, told: 100 }).scale).toBe(4);
     const full = context({ told: 9_000, window: 8_000 });

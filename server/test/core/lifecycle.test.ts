@@ -551,7 +551,7 @@ describe('a name', () => {
     expect(outcome(w)?.type).toBe('COMPLETED');
   });
 
-  it.each([
+  it.each<readonly [string | null, string]>([
     ['Greetings', 'Greetings'],
     ['  "Greetings."\nand why', 'Greetings'],
     ['## **Greetings**', 'Greetings'],

@@ -219,19 +219,34 @@ describe('a model that fails', () => {
     w.fail({ kind: 'AUTHENTICATION', alias: 'other', message: 'No.' });
     expect(outcome(w)).toMatchObject({
       reason: 'MODEL_OVERLOADED',
-      message: 'Busy. Its fallbacks did not answer either: "other".',
+      message: 'Busy. Its fallbacks did not answer either: "other". No.',
     });
   });
 
-  it('is not asked again when the next one fails too: each that failed is told of, once', () => {
+  it('is not asked again when the next one fails too: each that failed is told of, once, with its reason', () => {
     const w = asking();
     w.fail({ kind: 'AUTHENTICATION', othersLeft: true, message: 'No key.' });
-    w.fail({ kind: 'QUOTA', alias: 'second', othersLeft: true });
+    w.fail({ kind: 'QUOTA', alias: 'second', othersLeft: true, message: 'No credit.' });
     expect(w.modelCalls).toMatchObject([{ lane: null, givenUp: ['test', 'second'] }]);
-    w.fail({ kind: 'NOT_FOUND', alias: 'third' });
+    w.fail({ kind: 'NOT_FOUND', alias: 'third', message: 'No such model.' });
     expect(outcome(w)).toMatchObject({
       reason: 'MODEL_AUTHENTICATION',
-      message: 'No key. Its fallbacks did not answer either: "second", "third".',
+      message: 'No key. Its fallbacks did not answer either: "second", "third". No credit. No such model.',
+    });
+  });
+
+  it('of many fallbacks tells the reasons of three, none without end', () => {
+    const w = asking();
+    w.fail({ kind: 'QUOTA', othersLeft: true, message: 'First.' });
+    for (const alias of ['a', 'b', 'c', 'd'])
+      w.fail({
+        kind: 'QUOTA',
+        alias,
+        othersLeft: alias !== 'd',
+        message: alias === 'b' ? 'b'.repeat(9_000) : `Not ${alias}.`,
+      });
+    expect(outcome(w)).toMatchObject({
+      message: `First. Its fallbacks did not answer either: "a", "b", "c", "d". Not a. ${'b'.repeat(300)}… Not c.`,
     });
   });
 

@@ -489,14 +489,10 @@ export const guards: readonly Guard[] = [
     without: [
       change('src/core/turn/calls.ts', 'if (isSpent(draft.state)) return askForBudget(draft);', ''),
       change('src/core/turn/compaction.ts', 'mayTry(state) && !isSpent(state);', 'mayTry(state);'),
-      change(
-        'src/core/turn/compaction.ts',
-        'import { allowanceOf, isSpent } from',
-        'import { allowanceOf } from',
-      ),
+      change('src/core/turn/compaction.ts', "import { isSpent } from './budget.ts';", ''),
     ],
     // Who carries a summary out looks at what is left of the budget as well.
-    hazard: [change('src/app/actor/perform.ts', '|| spent < allowance,', '|| spent < allowance + 1e9,')],
+    hazard: [change('src/app/actor/perform.ts', '< deps.allowance(),', '< deps.allowance() + 1e9,')],
   },
   {
     name: 'a model call is counted once, in SQL (D-5)',

@@ -8,7 +8,11 @@ export const healthWords: Readonly<
 > = {
   UNKNOWN: { mark: '○', name: 'Not asked yet', means: 'It has not been asked since the server started.' },
   HEALTHY: { mark: '●', name: 'Healthy', means: 'It answers.' },
-  FAILING: { mark: '◆', name: 'Failing', means: 'Its last call failed; it is asked as before.' },
+  FAILING: {
+    mark: '◆',
+    name: 'Failing',
+    means: 'The last call to it or to its endpoint failed; it is asked as before.',
+  },
   DEGRADED: {
     mark: '▲',
     name: 'Degraded',

@@ -21,7 +21,9 @@ export class Models {
   readonly #api: Pick<Api, 'client' | 'explain'>;
   readonly #sight: Sight;
   #watchers = 0;
-  #asking = false;
+  /** Under way; and whether it is to be asked again when that is told. */
+  #asking: Promise<void> | null = null;
+  #wanted = false;
   /** Set between one question and the moment when the next one may come. */
   #resting: (() => void) | null = null;
   #forget: (() => void) | null = null;
@@ -47,12 +49,25 @@ export class Models {
     }).stop;
   }
 
-  /** Asks now, whether or not somebody watches. */
-  async refresh(): Promise<void> {
-    if (this.#asking) return;
-    this.#asking = true;
-    this.#take(await this.#api.client.request(modelsQuery, {}));
-    this.#asking = false;
+  /**
+   * Asks now, whether or not somebody watches, and resolves when it is told. What is being answered may be from before what
+   * the asker knows, so that it is asked for once more.
+   */
+  refresh(): Promise<void> {
+    this.#wanted = true;
+    this.#asking ??= this.#ask();
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      while (this.#wanted) {
+        this.#wanted = false;
+        this.#take(await this.#api.client.request(modelsQuery, {}));
+      }
+    } finally {
+      this.#asking = null;
+    }
   }
 
   /** Keeps them as they are, until the returned function is called. */
@@ -80,7 +95,7 @@ export class Models {
       this.#resting = null;
       this.#look();
     });
-    void this.refresh();
+    if (!this.#asking) void this.refresh();
   }
 
   #take(answer: Answer<ResultOf<typeof modelsQuery>>): void {

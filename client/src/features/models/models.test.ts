@@ -133,6 +133,21 @@ it('does not ask again while it waits for an answer', () => {
   expect(asked()).toBe(1);
 });
 
+it('asks once more for all who want to know while it waits, since what comes may be from before (broke: it was dropped)', async () => {
+  const { models, asked, answer } = open();
+  const first = models.refresh();
+  const later = Promise.all([models.refresh(), models.refresh()]);
+  expect(asked()).toBe(1);
+  await answer(named('before'));
+  await vi.waitUntil(() => asked() === 2);
+  await answer(named('after'));
+  await Promise.all([first, later]);
+  expect(models.of('after')).not.toBeNull();
+  expect(asked()).toBe(2);
+  void models.refresh();
+  expect(asked()).toBe(3);
+});
+
 it('keeps what was told last when the server cannot be reached, says why, and takes that back', async () => {
   const { models, answer, pass } = open();
   expect(models.lacks('main')).toBe(false);

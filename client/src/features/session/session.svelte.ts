@@ -8,6 +8,7 @@
 import { exchangeCode } from 'schema/client-kit';
 import { fingerprint } from '../../lib/fingerprint.ts';
 import { clearLeft, LEFT, tellLeft } from '../../lib/kept.ts';
+import { browserName } from './browser-name.ts';
 import { codeInLink, codeOf } from '../../lib/routes.ts';
 
 const STORED = 'weir.token';
@@ -98,7 +99,11 @@ export class Session {
 
   async #exchange(code: string): Promise<void> {
     this.state = { status: 'EXCHANGING' };
-    const exchange = await exchangeCode({ origin: location.origin, code });
+    const exchange = await exchangeCode({
+      origin: location.origin,
+      code,
+      name: browserName(navigator.userAgent, Date.now()),
+    });
     if (exchange.type === 'Token') this.#take(exchange.token);
     // Who is signed in already stays so: an old link was opened once more.
     else if (localStorage.getItem(STORED) !== null) this.#keepUp();

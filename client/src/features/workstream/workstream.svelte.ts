@@ -24,12 +24,14 @@ import {
   type ModelChoice,
 } from 'schema/projection';
 import { getContext, setContext } from 'svelte';
+import { SvelteSet } from 'svelte/reactivity';
 import { Action } from '../../lib/action.svelte.ts';
 import type { Api } from '../../lib/api.svelte.ts';
 import { createFrame } from '../../lib/frame.ts';
 import type { BoundsChange } from '../bounds/bounds.ts';
 import { newsAfter, type SummaryNews } from '../context/summary-news.ts';
 import { blocksOf } from '../transcript/blocks.ts';
+import { watchSight } from './in-sight.ts';
 
 export interface Decision {
   readonly cycleId: string;
@@ -81,6 +83,8 @@ export class Workstream {
   readonly #api: Api;
   /** What was typed to go along with a decision, by call id. It outlives the question, which others may answer. */
   readonly notes: Record<string, string> = $state({});
+  /** The open questions that stand before the reader's eyes, by call id. */
+  readonly inSight = new SvelteSet<string>();
   readonly #decisions: Record<string, Action<Decision, unknown>> = {};
   #follower: Follower | null = null;
 
@@ -117,6 +121,15 @@ export class Workstream {
       (decision) => this.#api.client.intend(decideApproval, { workstreamId: this.id, ...decision }),
       this.#api,
     ));
+  }
+
+  /** For the element of a question about this call, as long as it is open. */
+  sight(callId: string): (element: Element) => () => void {
+    return (element) =>
+      watchSight(element, (isSeen) => {
+        if (isSeen) this.inSight.add(callId);
+        else this.inSight.delete(callId);
+      });
   }
 
   async stop(): Promise<void> {

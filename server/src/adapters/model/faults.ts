@@ -4,6 +4,7 @@
  *
  * Invariant: a sentence names alias, model and host, says what to do, and never holds a credential.
  */
+import { stripVTControlCharacters } from 'node:util';
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
@@ -360,8 +361,8 @@ export function codeOf(error: unknown): string {
 /** One line, at most 300 characters, nothing secret, no full stop at its end. */
 function clean(text: string, hide: (text: string) => string): string {
   const line = hide(
-    text
-      .slice(0, maxSaid)
+    // Colours of a terminal, which may stand in the middle of a credential.
+    stripVTControlCharacters(text.slice(0, maxSaid))
       .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
       .replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ')
       .trim(),

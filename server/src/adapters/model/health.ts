@@ -46,6 +46,8 @@ export interface Health {
   /** Why it does not answer: its last failure, until a call is accepted. Null: nothing is wrong. */
   problemOf(model: Subject): string | null;
   stateOf(model: Subject): ModelInfo['health'];
+  /** It is asked now: where its rest is over, it is given to this one call, and the others go on as if it rested. */
+  asked(model: Subject, now: number): void;
   /** True while it or its endpoint is degraded and at rest: ask it last. */
   rests(model: Subject, now: number): boolean;
   /** Forgets the endpoints that are not among these. */
@@ -58,7 +60,7 @@ interface Row {
   readonly failures: number;
   /** Of what the last call failed; empty: it was accepted. */
   readonly last: string;
-  /** When the last failure that counts was. */
+  /** When its rest began: at the last failure that counts, or at the call that was to find out. */
   readonly at: number;
 }
 
@@ -67,6 +69,9 @@ const well: Row = { failures: 0, last: '', at: 0 };
 const worse = ({ failures }: Row, last: string, at: number): Row => ({ failures: failures + 1, last, at });
 
 const isDegraded = ({ failures }: Row): boolean => failures >= failuresToDegrade;
+
+/** Where the clock was set back, nothing rests. */
+const isOver = ({ at }: Row, now: number): boolean => now < at || now >= at + restMs;
 
 export function createHealth(): Health {
   const models = new WeakMap<Subject, Row>();
@@ -105,9 +110,13 @@ export function createHealth(): Health {
       if (rows.some(({ last }) => last !== '')) return 'FAILING';
       return rows.length > 0 ? 'HEALTHY' : 'UNKNOWN';
     },
-    // Where the clock was set back, nothing rests.
-    rests: (model, now) =>
-      rowsOf(model).some((row) => isDegraded(row) && now >= row.at && now < row.at + restMs),
+    asked(model, now) {
+      const own = models.get(model);
+      if (own && isOver(own, now)) models.set(model, { ...own, at: now });
+      const shared = endpoints.get(model.endpoint.baseUrl);
+      if (shared && isOver(shared, now)) endpoints.set(model.endpoint.baseUrl, { ...shared, at: now });
+    },
+    rests: (model, now) => rowsOf(model).some((row) => isDegraded(row) && !isOver(row, now)),
     keep(known) {
       for (const endpoint of endpoints.keys()) if (!known.has(endpoint)) endpoints.delete(endpoint);
     },

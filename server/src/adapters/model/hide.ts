@@ -4,8 +4,8 @@
  * What is looked at is not a text but what it says: its escapes (of a URL, of HTML, of JSON, of a program) are undone, and
  * those that come out of that, until there are none; where there is no end of it, nothing is shown. Of what it says, the
  * letters and digits of ASCII count: what stands between them (white space, characters nobody sees, the colons of a dump)
- * hides nothing. There, each credential is looked for as it is, and as its bytes are written in hexadecimal digits or in
- * base64, also the one within the other.
+ * hides nothing. There, each credential is looked for as it is, and as its bytes (of UTF-8, or UTF-16) are written in
+ * hexadecimal digits or in base64, also the one within the other, or in decimal numbers.
  *
  * Invariants: of a credential no `run` of letters and digits stays in what is shown, and none of `least` signs or more
  * stays as a whole (in base64, one of less than six bytes does: that looks like any word); what it costs is what the text
@@ -19,8 +19,27 @@ const least = 4;
 /** How deep escapes may be within escapes: far deeper than anybody means to write. */
 const deepest = 16;
 
-const escape =
-  /(?:%|\\x)(?<byte>[\da-f]{2})|(?:%u|\\u)(?<unit>[\da-f]{4})|&#x(?<hex>[\da-f]{1,8});?|\\[ux]\{(?<braced>[\da-f]{1,8})\}|&#(?<decimal>\d{1,9});?|\\(?<octal>[0-3][0-7]{2})|&(?<name>[a-z]{2,8});|\\(?<escaped>[^ux])|(?<prefix>0x)(?=[\da-f]{2})/g;
+const escape = new RegExp(
+  [
+    String.raw`(?:%|\\x)(?<byte>[\da-f]{2})`,
+    // What programs write with a large U and eight digits, in small letters.
+    String.raw`\\u(?<long>000000[\da-f]{2})`,
+    String.raw`(?:%u|\\u|u\+)(?<unit>[\da-f]{4})`,
+    String.raw`&#x0*(?<hex>[\da-f]{1,6});?`,
+    String.raw`&#0*(?<decimal>\d{1,7});?`,
+    String.raw`\\[ux]\{0*(?<braced>[\da-f]{1,6})\}`,
+    String.raw`\\o\{0*(?<bracedOctal>[0-7]{1,7})\}`,
+    // Of a style sheet.
+    String.raw`\\0000(?<style>[\da-f]{2})`,
+    String.raw`\\(?<octal>[0-3][0-7]{2}|[0-7]{2})`,
+    String.raw`&(?<name>[a-z][a-z\d]{1,31});`,
+    // A tag without anything in it, which may stand between two letters.
+    String.raw`(?<tag><\/?[a-z][a-z\d]{0,5}\/?>)`,
+    String.raw`\\(?<escaped>[^ux])`,
+    String.raw`(?<prefix>0x)(?=[\da-f]{2})`,
+  ].join('|'),
+  'g',
+);
 /** By name, HTML writes what is neither a letter nor a digit; of that, only ASCII may be part of an escape or credential. */
 const named = new Map(
   'excl! quot" num# dollar$ percnt% amp& apos\' lpar( rpar) ast* plus+ comma, period. sol/ colon: semi; lt< equals= gt> quest? commat@ lsqb[ bsol\\ rsqb] hat^ lowbar_ grave` lbrace{ verbar| rbrace}'
@@ -92,19 +111,21 @@ function undo(reading: Reading): Reading {
 }
 
 function meant(groups: Readonly<Record<string, string | undefined>>): string {
-  const { byte, unit, hex, braced, decimal, octal, name, escaped, prefix } = groups;
-  if (prefix !== undefined) return '';
+  const { byte, long, unit, hex, braced, decimal, bracedOctal, style, octal, name, escaped, prefix, tag } =
+    groups;
+  if ((prefix ?? tag) !== undefined) return '';
   // White space, or the character itself.
   if (escaped !== undefined) return /[bfnrtv]/.test(escaped) ? '' : escaped;
   if (name !== undefined) return named.get(name) ?? '';
+  const inEights = octal ?? bracedOctal;
   const code =
     decimal !== undefined
       ? Number(decimal)
-      : octal !== undefined
-        ? Number.parseInt(octal, 8)
-        : Number.parseInt((byte ?? unit ?? hex ?? braced)!, 16);
+      : inEights !== undefined
+        ? Number.parseInt(inEights, 8)
+        : Number.parseInt((byte ?? long ?? unit ?? hex ?? braced ?? style)!, 16);
   // A byte beyond ASCII is part of a character, and no character.
-  if ((byte ?? octal) !== undefined && code > 0x7f) return String.fromCharCode(code).toLowerCase();
+  if ((byte ?? octal) !== undefined && code > 0x7f) return String.fromCharCode(code & 0xff).toLowerCase();
   return code <= 0x10ffff ? signsOf(String.fromCodePoint(code)) : '';
 }
 
@@ -117,19 +138,23 @@ function only(counted: RegExp, { signs, from, to }: Reading): Reading {
 const lettersAndDigits = /[a-z\d]/;
 const allButBackslashes = /[^\\]/;
 
-/** Bytes in digits and in base64, each as far as it is the same whatever stands beside it. */
-const encoded = (text: string): readonly string[] => [
-  Buffer.from(text).toString('hex'),
+/** Bytes in hexadecimal digits and in base64, each as far as it is the same whatever stands beside it. */
+const encoded = (text: string, encoding: 'utf8' | 'utf16le' = 'utf8'): readonly string[] => [
+  Buffer.from(text, encoding).toString('hex'),
   // Within a longer text, base64 begins at one of three places; what depends on the neighbours is left out.
   ...[0, 1, 2].map((before) => {
-    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text, encoding)]);
     return bytes.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
   }),
 ];
 
+/** What is not looked for has to be drawn somewhere: an encoding of an escape, or one three deep, is not. */
 function writingsOf(secret: string): readonly string[] {
   const once = encoded(secret);
-  return [secret, ...once, ...once.flatMap(encoded)];
+  // The other order of the bytes is the same, one byte on.
+  const wide = encoded(secret, 'utf16le');
+  const decimal = [...Buffer.from(secret)].join('');
+  return [secret, ...once, ...once.flatMap((text) => encoded(text)), ...wide, decimal];
 }
 
 type Hide = (text: string) => string;

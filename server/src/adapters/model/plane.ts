@@ -154,6 +154,8 @@ export function createPlane(deps: PlaneDeps): Model {
       const lane = request.lane ?? lanes[0] ?? request.model.alias;
       if (request.lane === null && lane !== request.model.alias)
         onEvent({ type: 'notice', code: 'MODEL_FALLBACK', message: inPlaceOf(request.model.alias, lane) });
+      const asked = bindingOf(lane);
+      if (asked) health.asked(asked, clock.now());
       const outcome = await attempt(request, lane, signal, onEvent);
       if (outcome.type !== 'failed') return outcome;
       const { kind, status, accepted, retryAfterMs, message } = outcome;

@@ -21,6 +21,7 @@ import { receiptKey } from '../../core/journal/receipt.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
 import type { ModelCall } from '../../core/models/spending.ts';
 import { step, type Reply } from '../../core/step.ts';
+import { allowanceOf } from '../../core/turn/budget.ts';
 import { canUnload } from '../../core/workstream/lifecycle.ts';
 import { loadedState, type State } from '../../core/workstream/state.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -171,6 +172,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     log: deps.log,
     conversation: readConversation,
     turnId: () => liveTurn(state.projection)?.id ?? null,
+    allowance: () => allowanceOf(state),
     post: (stamp: Stamp, event: World, calls: readonly ModelCall[] = []) =>
       post({ type: 'world', stamp, event, calls }),
   });

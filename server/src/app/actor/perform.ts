@@ -9,7 +9,7 @@ import { usedOf } from '../../core/context/meter.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
 import type { Stamp, SummaryOutcome, World } from '../../core/inputs.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
-import { spentBy, type ModelCall } from '../../core/models/spending.ts';
+import type { ModelCall } from '../../core/models/spending.ts';
 import type { Entry } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -51,6 +51,8 @@ export interface PerformerDeps {
   conversation(): Promise<readonly Entry[]>;
   /** The live turn, for which a call is counted; null: there is none. */
   turnId(): string | null;
+  /** Tokens that may be spent now, beside what was not handed in yet (D-33). */
+  allowance(): number;
   /** `calls`: model calls that ended with it, or before it. */
   post(stamp: Stamp, event: World, calls?: readonly ModelCall[]): void;
 }
@@ -214,9 +216,8 @@ export function createPerformer(deps: PerformerDeps): Performer {
   }
 
   function makeSummary(deed: Extract<Deed, { type: 'summarise' }>): void {
-    const { stamp, compactionId, model: choice, entries, window, allowance } = deed;
+    const { stamp, compactionId, model: choice, entries, window } = deed;
     const bill = createBill();
-    let spent = 0;
     // Begun again after a crash it has the same id, and another claim.
     const work = `${compactionId}:${stamp.epoch}.${stamp.generation}`;
     const count = countOf(work, 'SUMMARY', deps.turnId());
@@ -228,12 +229,8 @@ export function createPerformer(deps: PerformerDeps): Performer {
         ended(
           await summarise(deps, { workstreamId, model: choice, entries, window }, signal, {
             notice: (message) => post(stamp, { type: 'summaryNotice', compactionId, message }, bill.take()),
-            ended: (...call) => {
-              const cost = count(...call);
-              if (cost) spent += spentBy(cost);
-              bill.add(cost);
-            },
-            mayGoOn: () => allowance === null || spent < allowance,
+            ended: (...call) => bill.add(count(...call)),
+            mayGoOn: () => bill.spent() < deps.allowance(),
           }),
         ),
       (message) => ended({ type: 'failed', reason: 'ERROR', message: `The summary broke: ${message}.` }),

@@ -6,7 +6,7 @@
  */
 import type { Usage } from 'schema/projection';
 import { estimateTokens } from '../../core/context/tokens.ts';
-import { plausible, type ModelCall } from '../../core/models/spending.ts';
+import { plausible, spentBy, type ModelCall } from '../../core/models/spending.ts';
 import type { ModelDelta, ModelInfo, ModelMessage, ModelOutcome, Unfinished } from '../../ports/model.ts';
 
 /** What came of one call before it ended. */
@@ -149,6 +149,8 @@ export interface Bill {
   add(call: ModelCall | null): void;
   /** What was added since, or nothing. */
   take(): readonly ModelCall[];
+  /** Tokens of it, which the core does not know of yet. */
+  spent(): number;
 }
 
 export function createBill(): Bill {
@@ -160,5 +162,6 @@ export function createBill(): Bill {
       calls = [];
       return taken;
     },
+    spent: () => calls.reduce((sum, call) => sum + spentBy(call), 0),
   };
 }

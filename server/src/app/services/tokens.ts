@@ -11,6 +11,7 @@ import type {
   RevokeToken,
   RevokeTokenOutcome,
 } from 'schema/services';
+import { cut } from '../../core/kit/cut.ts';
 import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
@@ -71,9 +72,10 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
       return code;
     },
     authenticate: (token) => remembered.viewerOf(hash(token)),
-    async exchange(code) {
+    async exchange(code, called) {
       const token = secrets.mint('weir');
-      const name = `Browser, ${new Date(clock.now()).toISOString().slice(0, 10)}`;
+      const at = new Date(clock.now()).toISOString();
+      const name = nameOf(called) ?? `Browser, ${at.slice(0, 10)}, ${at.slice(11, 16)} UTC`;
       const row = await store.exchangeCode(hash(code), { id: ids.random128(), name, hash: hash(token) });
       return row && { token };
     },
@@ -143,6 +145,12 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
       });
     },
   };
+}
+
+/** What a browser calls itself, as far as a name may go; null when there is nothing to see in it. */
+function nameOf(called: string | null): string | null {
+  const name = cut(storable(called ?? ''), maxName).trim();
+  return isBlank(called ?? '') || name === '' ? null : name;
 }
 
 const guarded = <T>(work: () => Promise<T>): Promise<T | typeof storageUnavailable> =>

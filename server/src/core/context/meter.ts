@@ -64,8 +64,12 @@ export function markOfAnswer(
   const { window, overhead } = room ?? context;
   const { told, counted, scale } = context;
   const before: ContextMark = { told, counted, scale, window, overhead };
-  return { ...before, told: told + tokens, ...countedOf(before, usage, tokens) };
+  const known = countedOf(before, usage, tokens);
+  return { ...before, told: told + tokens, ...(known ?? (counted ? null : { scale: faded(scale) })) };
 }
+
+/** What was learnt from a refusal, where nobody counts: it may have been a mistake, so that it is believed less each time. */
+const faded = (scale: number): number => (scale > 1 ? Math.max(1, scale * 0.93) : scale);
 
 /**
  * Null: there is no count, or none that can be believed. Judged by the guess from the last count and by the plain

@@ -6,6 +6,7 @@
  * is asked for anew from its beginning, at the same model first; who chooses another model begins at the bottom; the
  * first fault is the one reported.
  */
+import { cut } from '../kit/cut.ts';
 import { remedies, type ModelFault } from './fault.ts';
 
 /** Attempts at one model before a response is accepted, the first included (D-37). */
@@ -17,6 +18,10 @@ const backoffMs: readonly number[] = [1_000, 2_000, 4_000];
 /** The longest wait a provider may ask for, milliseconds; one that asks for more is given up (D-37). */
 const maxRetryAfterMs = 60_000;
 
+/** Of how many fallbacks it is told why they did not answer, and in how many UTF-16 units of each. */
+const maxReasonsTold = 3;
+const maxReasonTold = 300;
+
 export interface Ladder {
   /** The model to ask; null: the first that is fit, beginning with the one asked for. */
   readonly lane: string | null;
@@ -25,10 +30,12 @@ export interface Ladder {
   readonly reissues: number;
   /** Aliases that are not asked again for this answer. */
   readonly givenUp: readonly string[];
+  /** Why each of them was given up, for people, in the same order. */
+  readonly reasons: readonly string[];
   readonly fault: ModelFault | null;
 }
 
-export const bottom: Ladder = { lane: null, number: 1, reissues: 0, givenUp: [], fault: null };
+export const bottom: Ladder = { lane: null, number: 1, reissues: 0, givenUp: [], reasons: [], fault: null };
 
 export type Climb =
   /** Ask again after `ms`. `attempt`: for people, which comes, of how many. */
@@ -61,18 +68,27 @@ export function climb(ladder: Ladder, fault: ModelFault): Climb {
       attempt: `attempt ${ladder.number + 1} of ${maxAttempts}`,
     };
   const movesOn = (remedy === 'RETRY' || remedy === 'FALLBACK') && fault.othersLeft;
-  if (!movesOn) return giveUp(reported, fault.alias);
-  return {
-    type: 'goOn',
-    ladder: { ...reported, lane: null, number: 1, givenUp: [...ladder.givenUp, fault.alias] },
+  const without: Ladder = {
+    ...reported,
+    givenUp: [...ladder.givenUp, fault.alias],
+    reasons: [...ladder.reasons, fault.message],
   };
+  if (!movesOn) return giveUp(without);
+  return { type: 'goOn', ladder: { ...without, lane: null, number: 1 } };
 }
 
-function giveUp({ fault, givenUp }: Ladder, last?: string): Climb {
+/** The first fault is what is told; of its fallbacks, some with their reasons, and the others by name. */
+function giveUp({ fault, givenUp, reasons }: Ladder): Climb {
   const first = fault!;
-  const others = [...givenUp, ...(last === undefined ? [] : [last])].filter((alias) => alias !== first.alias);
+  const others = givenUp
+    .map((alias, i) => ({ alias, reason: reasons[i]! }))
+    .filter(({ alias }) => alias !== first.alias);
   if (others.length === 0) return { type: 'giveUp', fault: first };
-  const names = others.map((alias) => `"${alias}"`).join(', ');
-  const message = `${first.message} Its fallbacks did not answer either: ${names}.`;
+  const named = others.map(({ alias }) => `"${alias}"`).join(', ');
+  const told = others.slice(0, maxReasonsTold).map(({ reason }) => shortened(reason));
+  const message = `${first.message} Its fallbacks did not answer either: ${named}. ${told.join(' ')}`;
   return { type: 'giveUp', fault: { ...first, message } };
 }
+
+const shortened = (reason: string): string =>
+  reason.length <= maxReasonTold ? reason : `${cut(reason, maxReasonTold)}…`;

@@ -18,9 +18,9 @@ const argumentsHash = 'a3931a7883732bd1cbd768e148e6ffe0f6823912e72b592011a2c9bf1
 export const isSpent = ({ spent, projection: { budgetLimit } }: State): boolean =>
   budgetLimit !== null && spent >= budgetLimit;
 
-/** Tokens that may be spent before that; null: no bound. */
-export const allowanceOf = ({ spent, projection: { budgetLimit } }: State): number | null =>
-  budgetLimit === null ? null : Math.max(0, budgetLimit - spent);
+/** Tokens that may be spent before that. */
+export const allowanceOf = ({ spent, projection: { budgetLimit } }: State): number =>
+  budgetLimit === null ? Number.POSITIVE_INFINITY : Math.max(0, budgetLimit - spent);
 
 /** Asks for more; what was to be asked of a model is asked when that is granted (`approvals/decide.ts`). */
 export function askForBudget(draft: StepDraft): StepDraft {

@@ -101,7 +101,7 @@ function summarised(
   };
   const told = tokensOf(body) + weightOfAll(cut.kept);
   const mark = markOfSummary(context, told);
-  if (told >= weightOfAll(draft.state.conversation))
+  if (told >= weightOfAll(draft.state.conversation) || usedOf(mark) >= usedOf(context))
     return failed(over, {
       type: 'failed',
       reason: 'NOT_SHORTER',
@@ -162,7 +162,9 @@ const resumeEntry = (draft: StepDraft): EntryBody => ({
  * is tried at the endpoint, which has the last word.
  */
 function overflowed(draft: StepDraft, failure: Failure): StepDraft {
-  const { overflow } = draft.state;
+  const { overflow, projection } = draft.state;
+  // Of one that is chosen meanwhile nobody said that it does not fit.
+  if (overflow && overflow.alias !== projection.configuration.model) return askModel(draft);
   const isUnpaid = isSpent(draft.state);
   // Granted, it is tried again, though not for ever: it was only for want of budget that it came to nothing.
   if (isUnpaid && !isHopeless(draft.state)) return askForBudget(draft);

@@ -11,7 +11,7 @@ import { cutOf, type Cut } from '../context/watermark.ts';
 import { choiceOf } from '../conversation/choice.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import { contextOf, type State } from '../workstream/state.ts';
-import { allowanceOf, isSpent } from './budget.ts';
+import { isSpent } from './budget.ts';
 import { transition } from './transitions.ts';
 
 /** Compactions in a row that may come to nothing before a turn goes on without. */
@@ -79,7 +79,6 @@ export function goOnCompacting(draft: StepDraft): StepDraft | null {
     model: choiceOf(configuration),
     entries: cut.summarised,
     window: contextOf(state).window,
-    allowance: allowanceOf(state),
   });
 }
 

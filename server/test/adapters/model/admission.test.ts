@@ -152,6 +152,7 @@ describe('The gate of an alias (D-36)', () => {
         }
         expect([v.gate.inUse(), v.gate.waiting()]).toEqual([0, 0]);
       }),
+      { seed: 20_261_130 },
     );
   });
 });

@@ -40,6 +40,19 @@ it.each<[string, string]>([
   ['in lines of base64', base64(key).replace(/.{10}/g, '$&\r\n')],
   ['in base64, twice', base64(base64(key))],
   ['in base64, twice, for HTML', html(base64(base64(key)))],
+  ['for HTML by numbers of many digits', each(key, (c) => `&#${'0'.repeat(12)}${c};`)],
+  ['for HTML by hexadecimal numbers of many digits', each(key, (c) => `&#x${hex(c, 14)};`)],
+  ['for HTML with names between that nobody sees', [...key].join('&ZeroWidthSpace;')],
+  ['for HTML with breaks and marks between', `${[...key].join('<wbr>').slice(0, -1)}<b>q</b><br />`],
+  ['by names of characters', each(key, (c) => `U+${hex(c, 4).toUpperCase()} `)],
+  ['for Python', each(key, (c) => `\\U${hex(c, 8)}`)],
+  ['for Perl, in octal digits', each(key, (c) => `\\o{${c.toString(8)}}`)],
+  ['in few octal digits', each(key, (c) => `\\${c.toString(8)}`)],
+  ['for a style sheet', each(key, (c) => `\\${hex(c, 6)} `)],
+  ['as a list of numbers', JSON.stringify([...Buffer.from(key)]).slice(1, -1)],
+  ['in hexadecimal digits of UTF-16', Buffer.from(key, 'utf16le').toString('hex')],
+  ['in hexadecimal digits of UTF-16, the larger first', each(key, (c) => hex(c, 4))],
+  ['in base64 of UTF-16', Buffer.from(key, 'utf16le').toString('base64')],
   ['for HTML by numbers, as old pages do', each(key, (c) => `&#${c}`)],
   ['for Perl', each(key, (c) => `\\x{${hex(c, 2)}}`)],
   ['for a shell, in octal digits', each(key, (c) => `\\${c.toString(8).padStart(3, '0')}`)],
@@ -126,6 +139,7 @@ it('a text without a key stays as it is, backslashes and all', () => {
     'C:\\path\\/to "a" file',
     '100% of 0x41 &amp; 50%, \\u0041 %2Fv1 &#47;',
     'model `qwen3:8b-q4_K_M` {}',
+    'in <b>bold</b>, &ZeroWidthSpace;, U+00E4, \\67 and [72, 101, 108, 108, 111]',
   ])
     expect(show(said)).toBe(said);
 });

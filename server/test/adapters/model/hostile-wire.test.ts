@@ -449,6 +449,7 @@ describe('a credential is hidden in whatever way it is written', () => {
     ['in large letters', secret.toUpperCase()],
     ['with characters of no width', [...secret].join('\u200B')],
     ['with a control character', `${secret.slice(0, 9)}\u0007${secret.slice(9)}`],
+    ['in colours', `${secret.slice(0, 6)}\u001B[31m${secret.slice(6, 12)}\u001B[0m${secret.slice(12)}`],
     ['in two lines', `${secret.slice(0, 9)}\n${secret.slice(9)}`],
   ])('%s', (_, shown) => {
     const { message } = createFault('AUTHENTICATION', scope, { detail: `Incorrect key ${shown} given` });

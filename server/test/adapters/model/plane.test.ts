@@ -284,6 +284,21 @@ describe('An endpoint that fails five times in a row', () => {
     expect(infoOf('a')).toMatchObject({ health: 'HEALTHY', problem: null });
   });
 
+  it('that has rested is tried by one call, and the others do not wait for what comes of it (D-37)', async () => {
+    const a = await set('a', { fallbacks: ['b'] });
+    const b = await set('b');
+    await failTimes('a', a, 5);
+    await clock.advance(60_000);
+    a.script([{ stream: [{ gate: 'tried' }, 'a'] }, { stream: ['a again'] }]);
+    b.script([{ stream: ['b'] }, { stream: ['b'] }]);
+    const [first, second] = [ask('a'), ask('a')];
+    expect(await second.outcome).toMatchObject({ alias: 'b' });
+    expect(await ask('a').outcome).toMatchObject({ alias: 'b' });
+    a.release('tried');
+    expect(await first.outcome).toMatchObject({ alias: 'a', text: 'a' });
+    expect(await ask('a').outcome).toMatchObject({ text: 'a again' });
+  });
+
   it('is asked nevertheless when there is no other', async () => {
     const a = await set('a');
     await failTimes('a', a, 6);
