@@ -26,6 +26,10 @@ import { createLine, type Line, type Place } from './line.ts';
 export interface Asker {
   /** Aborts when what still waits is not to begin any more; its reason is the answer. */
   readonly leave: AbortSignal;
+  /** Resolves when the operation was answered to its end, or never will be, whether anything was made of it or not. */
+  readonly over: Promise<void>;
+  /** Called once, before it is opened, when the operation is a subscription. */
+  readonly follows: () => void;
   /** Called once, when the last of an operation was made; resolves when it was sent, or never will be. */
   readonly sent: () => Promise<void>;
   /** Called when an item of a subscription is handed over; resolves when it was sent, or never will be. */
@@ -93,12 +97,20 @@ export function useAnswers(): Plugin<InTurn> {
     },
     onSubscribe({ args, subscribeFn, setSubscribeFn }) {
       const { contextValue } = args;
+      const { asker, viewer } = contextValue;
       setSubscribeFn(async (given: ExecutionArgs) => {
         let leave = (): void => undefined;
         try {
-          leave = enter(contextValue.viewer.tokenId);
+          asker.leave.throwIfAborted();
+          asker.follows();
+          leave = enter(viewer.tokenId);
           const result = (await subscribeFn(given)) as AsyncGenerator<ExecutionResult> | ExecutionResult;
-          if (Symbol.asyncIterator in result) return oneByOne(result, given, contextValue, leave);
+          if (Symbol.asyncIterator in result) {
+            const items = oneByOne(result, given, contextValue, leave);
+            // Whoever was to take them may never have begun: what they accept was nothing that a stream is sent as.
+            void asker.over.then(() => items.return(undefined)).catch(() => undefined);
+            return items;
+          }
           leave();
           return result;
         } catch (error) {

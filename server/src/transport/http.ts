@@ -85,11 +85,10 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
       res.setHeader('connection', 'close');
       return answerGraphQLError(req, res, 413, 'PAYLOAD_TOO_LARGE', bodyTooLarge);
     }
-    const streaming = req.headers.accept?.includes('text/event-stream') ?? false;
     const revoked = new AbortController();
     const admission = await admitRequest(req, res, () => {
       // A short answer may still go out; it is the last one. (It may be that of the revocation itself.)
-      if (streaming) req.socket.destroy();
+      if (streams.has(res)) req.socket.destroy();
       else revoked.abort(new GraphQLError(unauthenticated, { extensions: { code: 'UNAUTHENTICATED' } }));
     });
     if (!admission) return;
@@ -99,13 +98,14 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
     res.once('close', () => {
       if (!res.writableFinished) caller.abort(callerGone());
     });
-    if (streaming) {
-      streams.add(res);
-      res.once('close', () => streams.delete(res));
-    }
     res.setHeader('cache-control', 'no-store');
     const asker: Asker = {
       leave: AbortSignal.any([caller.signal, revoked.signal]),
+      // By the operation: what a stream may be sent as is negotiated, also without a header that says so.
+      follows: () => {
+        streams.add(res);
+        res.once('close', () => streams.delete(res));
+      },
       ...createSending(req, res, deps.unreadMs ?? 30_000),
     };
     await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal, asker });
@@ -206,7 +206,7 @@ function createSending(
   req: IncomingMessage,
   res: ServerResponse,
   unreadMs: number,
-): Pick<Asker, 'sent' | 'itemSent'> {
+): Pick<Asker, 'over' | 'sent' | 'itemSent'> {
   const over = new Promise<void>((resolve) => res.once('close', resolve));
   const cut = (): void => void req.socket.destroy();
   res.once('timeout', cut);
@@ -223,6 +223,7 @@ function createSending(
     };
   };
   return {
+    over,
     sent: () => {
       watch();
       return over;

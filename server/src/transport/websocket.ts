@@ -134,8 +134,13 @@ export function serveSockets(deps: {
       const work: Work = { id, caller: new AbortController() };
       extra.running.add(work);
       const end = (): void => void extra.running.delete(work);
+      const over = new Promise<void>((resolve) => {
+        if (extra.socket.readyState === extra.socket.CLOSED) resolve();
+        else extra.answered.set(params, resolve);
+      });
       const refused = (errors: readonly GraphQLError[]): readonly GraphQLError[] => {
         end();
+        extra.answered.delete(params);
         return errors.map(withoutHttp);
       };
       try {
@@ -151,11 +156,9 @@ export function serveSockets(deps: {
           caller: work.caller.signal,
           asker: {
             leave: work.caller.signal,
-            sent: () =>
-              new Promise((resolve) => {
-                if (extra.socket.readyState === extra.socket.CLOSED) resolve();
-                else extra.answered.set(params, resolve);
-              }),
+            over,
+            follows: () => undefined,
+            sent: () => over,
             // graphql-ws asks for the next one when it has been written.
             itemSent: () => Promise.resolve(),
           },
