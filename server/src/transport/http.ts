@@ -24,6 +24,7 @@ import {
   storageUnavailable,
 } from './faults.ts';
 import { createGraphQL, graphqlPath } from './graphql.ts';
+import { createTurns } from './line.ts';
 import { refusedHost, refusedOrigin } from './origin.ts';
 import { graphiqlPolicy, setSecurityHeaders } from './security-headers.ts';
 import { createSessionRoute } from './session.ts';
@@ -68,7 +69,8 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
   const rules = { allowedHosts: deps.allowedHosts, allowedOrigins: deps.allowedOrigins ?? [] };
   const faults = createFaults(log);
   const graphql = await createGraphQL({ faults, allowedOrigins: rules.allowedOrigins, dev });
-  const sockets = serveSockets({ graphql, services, access, faults, log });
+  const turn = createTurns();
+  const sockets = serveSockets({ graphql, services, access, faults, log, turn });
   const session = createSessionRoute({ access });
   const client = createStaticRoute({ clientDir: deps.clientDir, dev });
   const streams = new Set<ServerResponse>();
@@ -108,6 +110,9 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
       },
       ...createSending(req, res, deps.unreadMs ?? 30_000),
     };
+    // Whose token was revoked meanwhile is told so by what begins.
+    await turn(admission.viewer.tokenId, asker.leave).catch(() => undefined);
+    if (caller.signal.aborted) return;
     await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal, asker });
   };
 

@@ -82,8 +82,10 @@ export function serveSockets(deps: {
   readonly access: Access;
   readonly faults: Faults;
   readonly log: Log;
+  /** Resolves when it is the turn of this token to be looked at. */
+  readonly turn: (token: string, leave: AbortSignal) => Promise<void>;
 }): Sockets {
-  const { graphql, services, access, faults, log } = deps;
+  const { graphql, services, access, faults, log, turn } = deps;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: maxBodyBytes,
@@ -145,6 +147,7 @@ export function serveSockets(deps: {
       };
       try {
         if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
+        await turn(extra.admission.viewer.tokenId, work.caller.signal);
         const viewer = await extra.admission.again();
         if (!viewer) {
           extra.socket.close(4401, tokenRevoked);

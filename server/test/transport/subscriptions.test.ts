@@ -383,17 +383,27 @@ describe('An operation that its client does not wait for any more', () => {
     const socket = await admitted(openSocket());
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let asked = 0;
-    // A command: a query would leave its line.
-    fake.services.workstreams.create = async () => {
+    // A command that waits in no line: others would leave theirs.
+    fake.services.turns.stop = async () => {
       asked += 1;
       await answered;
-      return { type: 'Accepted', durability: 'DURABLE', workstreamId: 'w1' };
+      return { type: 'Accepted', durability: 'DURABLE', stopped: [], nothingToStop: true };
     };
-    const create = 'mutation { createWorkstream(input: { key: "intent-0001" }) { __typename } }';
-    const ask = (id: string) => socket.send(subscribe(id, create, {}));
-    for (let i = 0; i < 1_000; i++) {
-      ask(String(i));
-      socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
+    const stop = `mutation { stopTurn(input: { key: "intent-0001", workstreamId: "${workstreamId('w1')}" }) { __typename } }`;
+    const ask = (id: string) => socket.send(subscribe(id, stop, {}));
+    for (const [from, to] of [
+      [0, 256],
+      [256, 512],
+      [512, 1_000],
+    ] as const) {
+      for (let i = from; i < to; i++) {
+        ask(String(i));
+        // Those after them are refused.
+        if (i >= 512) socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
+      }
+      await vi.waitFor(() => expect(asked).toBe(Math.min(to, 512)), { interval: 1, timeout: 5_000 });
+      for (let i = from; i < Math.min(to, 512); i++)
+        socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
     }
     const refusal = messageWhere(socket, ({ id }) => id === 'one more');
     ask('one more');
