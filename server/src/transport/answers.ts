@@ -5,8 +5,9 @@
  *
  * Invariants: a query has a place before it begins, and until it was sent. Others have one while they read, and keep it
  * until they were sent when what was read is large; a large answer or item has one before it is made into text. Nothing
- * works in it while it waits for something else: no command is carried out in the turn of another token. An operation is
- * under way until nothing of it is in memory, also when its caller has left: so what is small comes to little.
+ * works in it while it waits for something else: no command is carried out in the turn of another token. Commands that
+ * take connections of the pool wait for one another in a line of their own, so for no reads and no readers; the others
+ * (said to a workstream, and stored with what others say) wait for nothing but to begin. An operation is under way until nothing of it is in memory, also when its caller has left: so what is small comes to little.
  */
 import type { Plugin } from 'graphql-yoga';
 import {
@@ -18,7 +19,7 @@ import {
 } from 'graphql';
 import { servicesOfOne, weigh } from 'schema';
 import type { Context } from 'schema/context';
-import type { Reading } from 'schema/services';
+import type { Reading, Services } from 'schema/services';
 import { callerGone } from './faults.ts';
 import { createLine, type Line, type Place } from './line.ts';
 
@@ -26,6 +27,10 @@ import { createLine, type Line, type Place } from './line.ts';
 export interface Asker {
   /** Aborts when what still waits is not to begin any more; its reason is the answer. */
   readonly leave: AbortSignal;
+  /** Resolves when the operation was answered to its end, or never will be, whether anything was made of it or not. */
+  readonly over: Promise<void>;
+  /** Called once, before it is opened, when the operation is a subscription. */
+  readonly follows: () => void;
   /** Called once, when the last of an operation was made; resolves when it was sent, or never will be. */
   readonly sent: () => Promise<void>;
   /** Called when an item of a subscription is handed over; resolves when it was sent, or never will be. */
@@ -43,8 +48,13 @@ interface InTurn extends Asked {
 /** Of one token, over all its sockets and requests: as many as four sockets carry. */
 const maxUnderWay = 1_024;
 
+/** Of the ten connections of the pool: five are for reads, and one is left for what the server does of itself. */
+const commandsOfAll = 4;
+const commandsOfOne = 3;
+
 export function useAnswers(): Plugin<InTurn> {
   const line = createLine();
+  const commands = createLine({ ofAll: commandsOfAll, ofOne: commandsOfOne });
   const underWay = new Map<string, number>();
 
   /** Counts one more; the returned function counts it no more, once. */
@@ -66,13 +76,22 @@ export function useAnswers(): Plugin<InTurn> {
   return {
     onContextBuilding({ context: { viewer, asker, services }, extendContext }) {
       const turn = createTurn(line, viewer.tokenId, asker.leave);
-      extendContext({ turn, services: servicesOfOne(services, turn.reading) });
+      const carryOut = async <T>(command: () => Promise<T>): Promise<T> => {
+        const place = await commands(viewer.tokenId, asker.leave);
+        try {
+          return await command();
+        } finally {
+          place.free();
+        }
+      };
+      extendContext({ turn, services: servicesOfOne(inLine(services, carryOut), turn.reading) });
     },
     onExecute({ args, executeFn, setExecuteFn }) {
       const { turn, asker, viewer } = args.contextValue;
       setExecuteFn(async (given: ExecutionArgs): Promise<ExecutionResult> => {
         let leave = (): void => undefined;
         try {
+          asker.leave.throwIfAborted();
           leave = enter(viewer.tokenId);
           if (isQuery(given)) await turn.take();
           const result = (await executeFn(given)) as ExecutionResult;
@@ -93,12 +112,20 @@ export function useAnswers(): Plugin<InTurn> {
     },
     onSubscribe({ args, subscribeFn, setSubscribeFn }) {
       const { contextValue } = args;
+      const { asker, viewer } = contextValue;
       setSubscribeFn(async (given: ExecutionArgs) => {
         let leave = (): void => undefined;
         try {
-          leave = enter(contextValue.viewer.tokenId);
+          asker.leave.throwIfAborted();
+          asker.follows();
+          leave = enter(viewer.tokenId);
           const result = (await subscribeFn(given)) as AsyncGenerator<ExecutionResult> | ExecutionResult;
-          if (Symbol.asyncIterator in result) return oneByOne(result, given, contextValue, leave);
+          if (Symbol.asyncIterator in result) {
+            const items = oneByOne(result, given, contextValue, leave);
+            // Whoever was to take them may never have begun: what they accept was nothing that a stream is sent as.
+            void asker.over.then(() => items.return(undefined)).catch(() => undefined);
+            return items;
+          }
           leave();
           return result;
         } catch (error) {
@@ -107,6 +134,28 @@ export function useAnswers(): Plugin<InTurn> {
           throw error;
         }
       });
+    },
+  };
+}
+
+/** Those of the commands that take connections of the pool themselves. */
+function inLine(
+  { workstreams, tokens, ...services }: Services,
+  carryOut: <T>(command: () => Promise<T>) => Promise<T>,
+): Services {
+  return {
+    ...services,
+    workstreams: {
+      ...workstreams,
+      create: (...asked) => carryOut(() => workstreams.create(...asked)),
+      fork: (...asked) => carryOut(() => workstreams.fork(...asked)),
+      open: (...asked) => carryOut(() => workstreams.open(...asked)),
+      delete: (...asked) => carryOut(() => workstreams.delete(...asked)),
+    },
+    tokens: {
+      ...tokens,
+      create: (...asked) => carryOut(() => tokens.create(...asked)),
+      revoke: (...asked) => carryOut(() => tokens.revoke(...asked)),
     },
   };
 }

@@ -34,6 +34,7 @@ export function createFaults(log: Log): Faults {
         return root.extensions['code'] === 'REQUEST_ENTITY_TOO_LARGE'
           ? tooLarge()
           : coded(error as GraphQLError);
+      if (isCutOff(root)) return callerGone();
       return report(error, root);
     },
   };
@@ -63,6 +64,10 @@ export const isStorageUnavailable = (error: unknown): boolean =>
 /** Ends work that nobody waits for any more: no fault, and seen by nobody. */
 export const callerGone = (): GraphQLError =>
   new GraphQLError('The caller of this operation is gone.', { extensions: { code: 'CALLER_GONE' } });
+
+/** What `node:http` ends a body with whose sender has gone. */
+const isCutOff = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET';
 
 /** What was thrown before GraphQL put its path around it. */
 function rootOf(error: unknown): unknown {

@@ -52,7 +52,13 @@ export async function createGraphQL({
         : { origin: [...allowedOrigins], credentials: false, methods: ['GET', 'POST'], maxAge: 600 },
     graphiql: dev && { title: 'GraphiQL for Weir', subscriptionsProtocol: 'WS' },
     ...(dev && { renderGraphiQL: await graphiql() }),
-    plugins: [useNamedCSRFPrevention(), useExecutionCancellation(), useOperationLimits(), useAnswers()],
+    plugins: [
+      useNamedCSRFPrevention(),
+      useExecutionCancellation(),
+      useOperationLimits(),
+      useAnswers(),
+      useNamedNotAcceptable(),
+    ],
   });
 }
 
@@ -75,6 +81,24 @@ function useNamedCSRFPrevention(): Plugin<Context> {
           { extensions: { code: 'CSRF_REFUSED', http: { status: 403 } } },
         );
       }
+    },
+  };
+}
+
+/** Yoga answers with nothing when it has nothing that the caller accepts. Follows Yoga's own choice. */
+function useNamedNotAcceptable(): Plugin<Context> {
+  return {
+    onResultProcess({ result, resultProcessor, setResultProcessor }) {
+      if (resultProcessor) return;
+      const message =
+        Symbol.asyncIterator in result
+          ? 'A subscription is answered as server-sent events: send `Accept: text/event-stream`, or use a WebSocket.'
+          : 'The answer is JSON: send `Accept: application/json`.';
+      setResultProcessor(
+        (_, { Response }) =>
+          Response.json({ errors: [{ message, extensions: { code: 'NOT_ACCEPTABLE' } }] }, { status: 406 }),
+        'application/json',
+      );
     },
   };
 }

@@ -24,6 +24,7 @@ import {
   storageUnavailable,
 } from './faults.ts';
 import { createGraphQL, graphqlPath } from './graphql.ts';
+import { createTurns } from './line.ts';
 import { refusedHost, refusedOrigin } from './origin.ts';
 import { graphiqlPolicy, setSecurityHeaders } from './security-headers.ts';
 import { createSessionRoute } from './session.ts';
@@ -68,7 +69,8 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
   const rules = { allowedHosts: deps.allowedHosts, allowedOrigins: deps.allowedOrigins ?? [] };
   const faults = createFaults(log);
   const graphql = await createGraphQL({ faults, allowedOrigins: rules.allowedOrigins, dev });
-  const sockets = serveSockets({ graphql, services, access, faults, log });
+  const turn = createTurns();
+  const sockets = serveSockets({ graphql, services, access, faults, log, turn });
   const session = createSessionRoute({ access });
   const client = createStaticRoute({ clientDir: deps.clientDir, dev });
   const streams = new Set<ServerResponse>();
@@ -85,11 +87,10 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
       res.setHeader('connection', 'close');
       return answerGraphQLError(req, res, 413, 'PAYLOAD_TOO_LARGE', bodyTooLarge);
     }
-    const streaming = req.headers.accept?.includes('text/event-stream') ?? false;
     const revoked = new AbortController();
     const admission = await admitRequest(req, res, () => {
       // A short answer may still go out; it is the last one. (It may be that of the revocation itself.)
-      if (streaming) req.socket.destroy();
+      if (streams.has(res)) req.socket.destroy();
       else revoked.abort(new GraphQLError(unauthenticated, { extensions: { code: 'UNAUTHENTICATED' } }));
     });
     if (!admission) return;
@@ -99,15 +100,19 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
     res.once('close', () => {
       if (!res.writableFinished) caller.abort(callerGone());
     });
-    if (streaming) {
-      streams.add(res);
-      res.once('close', () => streams.delete(res));
-    }
     res.setHeader('cache-control', 'no-store');
     const asker: Asker = {
       leave: AbortSignal.any([caller.signal, revoked.signal]),
+      // By the operation: what a stream may be sent as is negotiated, also without a header that says so.
+      follows: () => {
+        streams.add(res);
+        res.once('close', () => streams.delete(res));
+      },
       ...createSending(req, res, deps.unreadMs ?? 30_000),
     };
+    // Whose token was revoked meanwhile is told so by what begins.
+    await turn(admission.viewer.tokenId, asker.leave).catch(() => undefined);
+    if (caller.signal.aborted) return;
     await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal, asker });
   };
 
@@ -206,7 +211,7 @@ function createSending(
   req: IncomingMessage,
   res: ServerResponse,
   unreadMs: number,
-): Pick<Asker, 'sent' | 'itemSent'> {
+): Pick<Asker, 'over' | 'sent' | 'itemSent'> {
   const over = new Promise<void>((resolve) => res.once('close', resolve));
   const cut = (): void => void req.socket.destroy();
   res.once('timeout', cut);
@@ -223,6 +228,7 @@ function createSending(
     };
   };
   return {
+    over,
     sent: () => {
       watch();
       return over;

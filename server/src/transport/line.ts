@@ -1,13 +1,15 @@
 /**
- * Owns: that what is large waits for one another: how many work at once, how many places a token has, and whose turn it
+ * Owns: that operations wait for one another: how many work at once, how many places a token has, and whose turn it
  * is. Does not own: what has to wait (`answers.ts`), or when an answer has been sent (`http.ts`, `websocket.ts`).
  *
  * The bounds of one operation do not hold many of them: 250 answers of 12 MB are 3 GB, and their reads are all that the
  * database has connections for.
  *
  * Invariants: of one token first come, first served, who has a place already before the others; tokens in turn; who has
- * left keeps no place in the line; a token has at most `ofOne` places, and in all of them together `ofAll` work.
+ * left keeps no place in the line; a token has at most `ofOne` places, and in all of them together `ofAll` work; between
+ * two that begin the event loop goes round, since a thousand that follow one another at once leave nobody else heard.
  */
+import { setImmediate } from 'node:timers';
 
 /** What is had when one's turn has come, to work in. A token has few, so it bounds what it holds in memory. */
 export interface Place {
@@ -44,19 +46,28 @@ export function createLine({ ofAll = workingOfAll, ofOne = placesOfOne } = {}): 
   const nextOf = ({ places, waiting }: Token): Waiting | undefined =>
     [...waiting].find(({ hasPlace }) => hasPlace) ?? (places < ofOne ? [...waiting][0] : undefined);
 
+  let isDue = false;
   const letGo = (): void => {
-    while (working < ofAll) {
-      const next = [...tokens].find(([, token]) => nextOf(token));
-      if (!next) return;
-      const [name, token] = next;
-      const one = nextOf(token)!;
-      tokens.delete(name);
-      tokens.set(name, token);
-      token.waiting.delete(one);
-      if (!one.hasPlace) token.places += 1;
-      working += 1;
-      one.begin();
-    }
+    if (isDue || working >= ofAll || tokens.size === 0) return;
+    isDue = true;
+    setImmediate(() => {
+      isDue = false;
+      letOneGo();
+    });
+  };
+  const letOneGo = (): void => {
+    if (working >= ofAll) return;
+    const next = [...tokens].find(([, token]) => nextOf(token));
+    if (!next) return;
+    const [name, token] = next;
+    const one = nextOf(token)!;
+    tokens.delete(name);
+    tokens.set(name, token);
+    token.waiting.delete(one);
+    if (!one.hasPlace) token.places += 1;
+    working += 1;
+    one.begin();
+    letGo();
   };
   const forget = (name: string, { places, waiting }: Token): void => {
     if (places === 0 && waiting.size === 0) tokens.delete(name);
@@ -111,4 +122,10 @@ export function createLine({ ofAll = workingOfAll, ofOne = placesOfOne } = {}): 
       },
     };
   };
+}
+
+/** Where everything begins: resolves when it is the turn of this token to be looked at. Rejects as a line does. */
+export function createTurns(): (token: string, leave: AbortSignal) => Promise<void> {
+  const line = createLine({ ofAll: 1, ofOne: 1 });
+  return async (token, leave) => (await line(token, leave)).free();
 }

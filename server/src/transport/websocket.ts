@@ -82,8 +82,10 @@ export function serveSockets(deps: {
   readonly access: Access;
   readonly faults: Faults;
   readonly log: Log;
+  /** Resolves when it is the turn of this token to be looked at. */
+  readonly turn: (token: string, leave: AbortSignal) => Promise<void>;
 }): Sockets {
-  const { graphql, services, access, faults, log } = deps;
+  const { graphql, services, access, faults, log, turn } = deps;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: maxBodyBytes,
@@ -134,12 +136,18 @@ export function serveSockets(deps: {
       const work: Work = { id, caller: new AbortController() };
       extra.running.add(work);
       const end = (): void => void extra.running.delete(work);
+      const over = new Promise<void>((resolve) => {
+        if (extra.socket.readyState === extra.socket.CLOSED) resolve();
+        else extra.answered.set(params, resolve);
+      });
       const refused = (errors: readonly GraphQLError[]): readonly GraphQLError[] => {
         end();
+        extra.answered.delete(params);
         return errors.map(withoutHttp);
       };
       try {
         if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
+        await turn(extra.admission.viewer.tokenId, work.caller.signal);
         const viewer = await extra.admission.again();
         if (!viewer) {
           extra.socket.close(4401, tokenRevoked);
@@ -151,11 +159,9 @@ export function serveSockets(deps: {
           caller: work.caller.signal,
           asker: {
             leave: work.caller.signal,
-            sent: () =>
-              new Promise((resolve) => {
-                if (extra.socket.readyState === extra.socket.CLOSED) resolve();
-                else extra.answered.set(params, resolve);
-              }),
+            over,
+            follows: () => undefined,
+            sent: () => over,
             // graphql-ws asks for the next one when it has been written.
             itemSent: () => Promise.resolve(),
           },

@@ -1,5 +1,5 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
 import { startHttp } from '../../src/transport/http.ts';
 import { createFakeAccess, createFakeServices } from '../support/fake-services.ts';
 import { closed, serve, workstreamId } from './harness.ts';
@@ -148,6 +148,23 @@ describe('which pages may ask', () => {
       );
       expect([type, answer.status]).toEqual([type, 403]);
     }
+  });
+});
+
+describe('a caller who leaves while still sending', () => {
+  it.each(['/graphql', '/session'])('is no fault at %s', async (path) => {
+    const { http, gate, log, send } = await serve();
+    const caller = connect(http.port, '127.0.0.1');
+    caller.write(
+      `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${http.port}\r\nauthorization: Bearer good\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"query":`,
+    );
+    if (path === '/graphql') await vi.waitFor(() => expect(gate.watching).toBe(1), { interval: 1 });
+    // Handled after it, so its body is being read.
+    for (let i = 0; i < 3; i++) await send('GET', '/healthz');
+    caller.resetAndDestroy();
+    await vi.waitFor(() => expect(gate.watching).toBe(0), { interval: 1 });
+    for (let i = 0; i < 3; i++) await send('GET', '/healthz');
+    expect(log).toEqual([]);
   });
 });
 

@@ -383,17 +383,27 @@ describe('An operation that its client does not wait for any more', () => {
     const socket = await admitted(openSocket());
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let asked = 0;
-    // A command: a query would leave its line.
-    fake.services.workstreams.create = async () => {
+    // A command that waits in no line: others would leave theirs.
+    fake.services.turns.stop = async () => {
       asked += 1;
       await answered;
-      return { type: 'Accepted', durability: 'DURABLE', workstreamId: 'w1' };
+      return { type: 'Accepted', durability: 'DURABLE', stopped: [], nothingToStop: true };
     };
-    const create = 'mutation { createWorkstream(input: { key: "intent-0001" }) { __typename } }';
-    const ask = (id: string) => socket.send(subscribe(id, create, {}));
-    for (let i = 0; i < 1_000; i++) {
-      ask(String(i));
-      socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
+    const stop = `mutation { stopTurn(input: { key: "intent-0001", workstreamId: "${workstreamId('w1')}" }) { __typename } }`;
+    const ask = (id: string) => socket.send(subscribe(id, stop, {}));
+    for (const [from, to] of [
+      [0, 256],
+      [256, 512],
+      [512, 1_000],
+    ] as const) {
+      for (let i = from; i < to; i++) {
+        ask(String(i));
+        // Those after them are refused.
+        if (i >= 512) socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
+      }
+      await vi.waitFor(() => expect(asked).toBe(Math.min(to, 512)), { interval: 1, timeout: 5_000 });
+      for (let i = from; i < Math.min(to, 512); i++)
+        socket.send(JSON.stringify({ id: String(i), type: 'complete' }));
     }
     const refusal = messageWhere(socket, ({ id }) => id === 'one more');
     ask('one more');
@@ -460,7 +470,7 @@ describe('the other subscriptions', () => {
 });
 
 describe('a feed as server-sent events', () => {
-  async function openStream(port: number, headers: Record<string, string> = {}) {
+  async function openStream(port: number, headers: Record<string, string | undefined> = {}) {
     const res = await new Promise<IncomingMessage>((resolve, reject) => {
       const req = request(
         {
@@ -468,12 +478,15 @@ describe('a feed as server-sent events', () => {
           port,
           method: 'POST',
           path: '/graphql',
-          headers: {
-            'content-type': 'application/json',
-            accept: 'text/event-stream',
-            authorization: 'Bearer good',
-            ...headers,
-          },
+          // Undefined is none.
+          headers: JSON.parse(
+            JSON.stringify({
+              'content-type': 'application/json',
+              accept: 'text/event-stream',
+              authorization: 'Bearer good',
+              ...headers,
+            }),
+          ) as Record<string, string>,
           agent: false,
         },
         resolve,
@@ -522,18 +535,22 @@ describe('a feed as server-sent events', () => {
     expect(res.statusCode).toBe(401);
   });
 
-  it('ends when its token is revoked', async () => {
+  /** All of them are answered with events. */
+  const accepted = ['text/event-stream', 'TEXT/Event-Stream', 'text/*', '*/*', undefined];
+
+  it.each(accepted)('ends when its token is revoked, as asked for with Accept: %s', async (accept) => {
     const { http, fake, gate } = await serveOne();
-    const { ended } = await openStream(http.port);
+    const { res, ended } = await openStream(http.port, { accept });
+    expect(res.headers['content-type']).toContain('text/event-stream');
     await fake.feed.hasOpen(1);
     gate.revoke('good');
     await ended;
     await fake.feed.hasOpen(0);
   });
 
-  it('ends when the server stops', async () => {
+  it.each(accepted)('ends when the server stops, as asked for with Accept: %s', async (accept) => {
     const { http, fake } = await serveOne();
-    const { ended } = await openStream(http.port);
+    const { ended } = await openStream(http.port, { accept });
     await fake.feed.hasOpen(1);
     // Time stands still: who waited for the stream to be cut after 2 s would wait for ever.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -541,5 +558,18 @@ describe('a feed as server-sent events', () => {
     await http.close({ reconnect: true });
     await ended;
     await fake.feed.hasOpen(0);
+  });
+
+  it('that its caller does not accept is closed, not counted any more, and answered with what to send', async () => {
+    const { post, fake, gate } = await serveOne();
+    for (let i = 0; i < 1_030; i++) {
+      const answer = await post(feed, w1, { accept: 'application/json' });
+      expect(answer.status).toBe(406);
+      expect(answer.errors).toMatchObject([{ extensions: { code: 'NOT_ACCEPTABLE' } }]);
+      expect(answer.errors[0]!.message).toContain('`Accept: text/event-stream`');
+    }
+    await fake.feed.hasOpen(0);
+    expect((await post('{ viewer { name } }')).errors).toEqual([]);
+    expect(gate.watching).toBe(0);
   });
 });

@@ -2,7 +2,12 @@
 import { expect, it } from 'vitest';
 import { createLine, type Place } from '../../src/transport/line.ts';
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** The event loop went round once. */
+const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Whoever can begin has: one a round, and here are no more than six. */
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 7; i++) await round();
+};
 
 /** A line in which `ofAll` work at once, in `ofOne` places of each token. Who comes is named by their token and a number. */
 function open(ofAll: number, ofOne: number) {
@@ -34,16 +39,19 @@ function open(ofAll: number, ofOne: number) {
 
 it('tokens have it in turn, however many of one wait, and one token first come, first served', async () => {
   const { come, begun, free } = open(2, 2);
-  for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2']) come(name);
+  for (const name of ['a1', 'a2', 'a3', 'a4']) come(name);
   await settled();
   expect(begun).toEqual(['a1', 'a2']);
-  for (const name of ['a1', 'b1', 'a2', 'a3']) await free(name);
-  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
+  for (const name of ['b1', 'b2']) come(name);
+  for (const name of ['a1', 'a2', 'a3', 'a4']) await free(name);
+  expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'a4', 'b2']);
 });
 
 it('a token has so many places and no more, also while others would have room for it', async () => {
   const { come, begun, rest, free } = open(3, 2);
-  for (const name of ['a1', 'a2', 'a3', 'b1']) come(name);
+  for (const name of ['a1', 'a2', 'a3']) come(name);
+  await settled();
+  come('b1');
   await settled();
   expect(begun).toEqual(['a1', 'a2', 'b1']);
   await rest('a1');
@@ -58,22 +66,24 @@ it('a token has so many places and no more, also while others would have room fo
 
 it('who rests lets others work, keeps the place, and works in it again before others of the token begin', async () => {
   const { come, begun, rest, workAgain } = open(1, 3);
-  for (const name of ['a1', 'a2', 'b1', 'a3']) come(name);
+  for (const name of ['a1', 'a2']) come(name);
   await settled();
   await rest('a1');
+  for (const name of ['b1', 'a3']) come(name);
   expect(begun).toEqual(['a1', 'a2']);
   workAgain('a1');
   await rest('a2');
-  expect(begun).toEqual(['a1', 'a2', 'b1']);
-  await rest('b1');
-  expect(begun).toEqual(['a1', 'a2', 'b1', 'a1 again']);
+  expect(begun).toEqual(['a1', 'a2', 'a1 again']);
   await rest('a1');
-  expect(begun).toEqual(['a1', 'a2', 'b1', 'a1 again', 'a3']);
+  expect(begun).toEqual(['a1', 'a2', 'a1 again', 'b1']);
+  await rest('b1');
+  expect(begun).toEqual(['a1', 'a2', 'a1 again', 'b1', 'a3']);
 });
 
 it('who leaves gives up the wait at once, and takes nothing', async () => {
   const { come, begun, free } = open(1, 1);
   const [, second] = ['a1', 'a2', 'a3'].map(come);
+  await settled();
   second!.leave();
   await expect(second!.answer).rejects.toMatchObject({ name: 'AbortError' });
   await free('a1');
@@ -83,4 +93,15 @@ it('who leaves gives up the wait at once, and takes nothing', async () => {
   come('b1');
   await settled();
   expect(begun).toEqual(['a1', 'a3', 'b1']);
+});
+
+it('one begins in a round of the event loop, the tokens in turn also when nobody waits for a place', async () => {
+  const { come, begun } = open(Infinity, Infinity);
+  for (const name of ['a1', 'a2', 'a3', 'b1']) come(name);
+  const rounds: string[][] = [];
+  for (let i = 0; i < 4; i++) {
+    await round();
+    rounds.push([...begun]);
+  }
+  expect(rounds).toEqual([['a1'], ['a1', 'b1'], ['a1', 'b1', 'a2'], ['a1', 'b1', 'a2', 'a3']]);
 });
