@@ -1,10 +1,10 @@
 /**
- * Owns: what is looked at for a night: made-up lives of the server, and of its workstreams by the model of
- * `lifecycle-model.test.ts`, from other seeds each day.
+ * Owns: what is looked at for a night: made-up lives of the server, of its workstreams by the model of
+ * `lifecycle-model.test.ts`, and of their watches by that of `watch-model.test.ts`, from other seeds each day.
  *
  *   pnpm nightly [--runs N] [--lives N] [--minutes M] [--seed S]
  *
- * Runs both whatever the first finds, and ends with the line of each; status 1 when a law failed or a line is missing.
+ * Runs all whatever the first finds, and ends with the line of each; status 1 when a law failed or a line is missing.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ const { values } = parseArgs({
   options: {
     /** Lives of the simulation. */
     runs: { type: 'string', default: '100000' },
-    /** Lives of the model. */
+    /** Lives of each model. */
     lives: { type: 'string', default: '10000' },
     /** After so many no more lives of the simulation begin. */
     minutes: { type: 'string' },
-    /** Of both; the day, unless it is given. */
+    /** Of all; the day, unless it is given. */
     seed: { type: 'string', default: new Date().toISOString().slice(0, 10).replaceAll('-', '') },
   },
 });
@@ -36,12 +36,17 @@ const model = await run('vitest', ['run', '--project', 'server', 'server/test/ap
   LIFECYCLE_RUNS: values.lives,
   LIFECYCLE_SEED: values.seed,
 });
+const watches = await run('vitest', ['run', '--project', 'server', 'server/test/app/watch-model.test.ts'], {
+  WATCHES_RUNS: values.lives,
+  WATCHES_SEED: values.seed,
+});
 const lines = [
   lineOf(sim, /^sim: .*$/m) ?? 'sim: came to no end',
   lineOf(model, /^lifecycle: .*$/m) ?? `lifecycle: a life broke a rule, seed ${values.seed}`,
+  lineOf(watches, /^watches: .*$/m) ?? `watches: a life broke a rule, seed ${values.seed}`,
 ];
 console.log(`\n${lines.join('\n')}`);
-exit(sim.status === 0 && model.status === 0 ? 0 : 1);
+exit([sim, model, watches].every(({ status }) => status === 0) ? 0 : 1);
 
 interface Ended {
   readonly status: number | null;
