@@ -19,7 +19,9 @@ export type Verdict =
   | { readonly type: 'holds' }
   | { readonly type: 'holdsNot' }
   /** One sentence: what in it went wrong, and the spelling to use where that is known. */
-  | { readonly type: 'failed'; readonly message: string };
+  | { readonly type: 'failed'; readonly message: string }
+  /** It could not be judged, through no fault of its own: this says nothing about it, and is no error of it. One sentence: why. */
+  | { readonly type: 'unjudged'; readonly message: string };
 
 export type ConditionCheck =
   | { readonly type: 'sound' }

@@ -80,6 +80,7 @@ const claimed = ({ definition, ...over }: Given = {}): ClaimedPoll => ({
   lateMs: 0,
   prevOutput: null,
   errors: 0,
+  fires: 4,
   overdue: false,
   ...over,
 });
@@ -279,11 +280,31 @@ describe('A watch with a condition', () => {
     expect((await polled({ definition: withCondition, errors: 2 })).errors).toBe(0);
   });
 
-  it('counts no failure where its judges ended with the server', async () => {
-    whileJudging = () => stopping.abort();
-    verdict = { type: 'failed', message: 'The server is being stopped.' };
-    expect(await polled({ definition: withCondition, errors: 2 })).toMatchObject({ errors: 2, fire: null });
+  it('counts no failure where nobody could judge it, and none is forgotten for that (D-83)', async () => {
+    verdict = { type: 'unjudged', message: 'The judge was ended.' };
+    for (const errors of [0, 2])
+      expect(await polled({ definition: withCondition, errors })).toMatchObject({
+        error: 'The judge was ended.',
+        errors,
+        fire: null,
+      });
   });
+
+  it('leaves what nobody could judge to be found as a change by the next poll (D-83)', async () => {
+    verdict = { type: 'unjudged', message: 'The judge was ended.' };
+    expect((await polled({ definition: withCondition, prevOutput: 'green' })).output).toBeNull();
+    const last = await polled({ definition: withCondition, prevOutput: 'green', poll: 100 });
+    expect(last.fire).toMatchObject({ reason: 'MAX_POLLS', output: 'red', error: 'The judge was ended.' });
+  });
+
+  it.each(['failed', 'unjudged'] as const)(
+    'counts no failure where its judges ended with the server: %s',
+    async (type) => {
+      whileJudging = () => stopping.abort();
+      verdict = { type, message: 'The server is being stopped.' };
+      expect(await polled({ definition: withCondition, errors: 2 })).toMatchObject({ errors: 2, fire: null });
+    },
+  );
 });
 
 describe('The end of a watch', () => {

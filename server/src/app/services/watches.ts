@@ -144,6 +144,7 @@ export function createWatches(deps: WatchesDeps): Services['watches'] {
       case 'holdsNot':
         return { ...trial, verdict: 'HOLDS_NOT' };
       case 'failed':
+      case 'unjudged':
         return { ...trial, verdict: 'FAILED', message: judged.message };
     }
   }

@@ -4,8 +4,9 @@
  *
  * Invariants: a command that may not run is not run; a condition that fails three times in a row ends its watch, and
  * until then fires nothing; the first output of a watch without a condition is what later ones are compared with. A command
- * that did not start has no output: it is neither a change, nor compared with, nor a word about the condition. A poll that
- * was cut short says nothing.
+ * that did not start has no output: it is neither a change, nor compared with, nor a word about the condition. Nor is a
+ * poll whose condition nobody could judge: what it printed is compared with at no later one, so no change is missed. A poll
+ * that was cut short says nothing.
  */
 import type { Fire } from 'schema/projection';
 import { deniedIn } from '../../core/approvals/denied.ts';
@@ -76,10 +77,11 @@ export async function poll(
   const cutShort = { ...ran, error: sentences(whyCut, result.message), errors, fire: null } as const;
   if (result.ending === 'aborted' || signal.aborted) return cutShort;
   const judged = await judge(conditions, claim, result);
+  const failed = judged?.type === 'failed' || judged?.type === 'unjudged' ? judged.message : null;
   // The judges end with the server, which says nothing about the condition.
-  if (judged?.type === 'failed' && signal.aborted) return cutShort;
-  const failed = judged?.type === 'failed' ? judged.message : null;
-  const failures = judged === null ? errors : failed === null ? 0 : errors + 1;
+  if (failed !== null && signal.aborted) return cutShort;
+  const unjudged = judged?.type === 'unjudged';
+  const failures = judged === null || unjudged ? errors : failed === null ? 0 : errors + 1;
   const error = sentences(problemOf(result), failed);
   const isLast = claim.poll >= definition.maxPolls;
   const reason =
@@ -94,7 +96,7 @@ export async function poll(
           : null;
   const ended = judged?.type === 'holds' ? isLast || !definition.repeat : true;
   const fire = reason === null ? null : fireOf(claim, { ...ran, reason, ended, error });
-  return { ...ran, error, errors: failures, fire };
+  return { ...ran, output: unjudged ? null : ran.output, error, errors: failures, fire };
 }
 
 const whyCut = 'The poll was cut short, because its watch was changed meanwhile.';

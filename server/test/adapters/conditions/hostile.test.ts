@@ -237,9 +237,9 @@ describe('The judge of conditions', () => {
     const asked = Array.from({ length: 5 }, () => own.judge('true', facts('')));
     const checked = own.check('true');
     await own.stop();
-    for (const { type } of await Promise.all(asked)) expect(type).toBe('failed');
+    for (const { type } of await Promise.all(asked)) expect(type).toBe('unjudged');
     expect((await checked).type).toBe('unsound');
-    expect((await own.judge('true', facts(''))).type).toBe('failed');
+    expect((await own.judge('true', facts(''))).type).toBe('unjudged');
     await own.stop();
   });
 
@@ -254,16 +254,71 @@ describe('The judge of conditions', () => {
     expect(judgesRunning()).not.toContain(started[0]);
   });
 
-  it('answers for a judge that is killed from outside, and makes another', async () => {
+  it('asks another judge where one was killed from outside (D-83)', async () => {
     const before = judgesRunning();
     const own = celConditions();
     await own.judge('true', facts(''));
-    const [idle] = judgesRunning().filter((pid) => !before.includes(pid));
-    process.kill(idle ?? 0, 'SIGKILL');
-    const slow = own.judge('output.matches("^(a+)+$")', facts(almost));
-    expect((await slow).type).toBe('failed');
+    const [first = 0] = judgesRunning().filter((pid) => !before.includes(pid));
+    // It is given the job before anybody knows of its end.
+    process.kill(first, 'SIGKILL');
     expect(await own.judge('true', facts(''))).toEqual({ type: 'holds' });
     await own.stop();
+  });
+
+  it('has no verdict where no judge can be started (D-83)', async () => {
+    const before = judgesRunning();
+    const own = celConditions();
+    let isOver = false;
+    const verdict = own.judge('true', facts('')).finally(() => (isOver = true));
+    while (!isOver) {
+      for (const pid of judgesRunning().filter((other) => !before.includes(other))) end(pid);
+      await turn();
+    }
+    expect(await verdict).toMatchObject({
+      type: 'unjudged',
+      message: expect.stringContaining('could not be started') as string,
+    });
+    expect(await own.judge('true', facts(''))).toEqual({ type: 'holds' });
+    await own.stop();
+  });
+
+  it('has no verdict where two judges are killed from outside in the midst of it, and says nothing of its memory (D-83)', async () => {
+    const before = judgesRunning();
+    const own = celConditions();
+    await Promise.all([own.judge('true', facts('')), own.judge('true', facts(''))]);
+    const both = judgesRunning().filter((pid) => !before.includes(pid));
+    expect(both).toHaveLength(2);
+    // So that neither has an answer before its end.
+    for (const pid of both) process.kill(pid, 'SIGSTOP');
+    const verdict = own.judge('true', facts(''));
+    for (const pid of both) {
+      process.kill(pid, 'SIGKILL');
+      while (isThere(pid)) await turn();
+    }
+    expect(await verdict).toMatchObject({
+      type: 'unjudged',
+      message: expect.stringContaining('ended from outside') as string,
+    });
+    expect(await own.judge('true', facts(''))).toEqual({ type: 'holds' });
+    await own.stop();
+  });
+
+  it('asks another judge where one was stopped, and says nothing of memory (D-83)', async () => {
+    const before = judgesRunning();
+    const own = celConditions();
+    await own.judge('true', facts(''));
+    const [first = 0] = judgesRunning().filter((pid) => !before.includes(pid));
+    process.kill(first, 'SIGSTOP');
+    expect(await own.judge('true', facts(''))).toEqual({ type: 'holds' });
+    await own.stop();
+  });
+
+  it('holds a condition to account that ends its judge by its memory, each time (D-83)', async () => {
+    for (let i = 0; i < 3; i += 1)
+      expect(await conditions.judge(hungry, facts('A'.repeat(1_000_000)))).toMatchObject({
+        type: 'failed',
+        message: expect.stringContaining('more than 64 MB') as string,
+      });
   });
 });
 
@@ -273,6 +328,25 @@ function peakMb(pid: number): number {
     return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
   } catch {
     return 0;
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Also where it has ended, and its parent does not know yet. */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It was quicker.
   }
 }
 

@@ -3,7 +3,8 @@
  *
  * Invariants: the server itself neither parses nor evaluates anything of a condition or an output; at most `maxJudges`
  * processes, made when they are needed, each with one job at a time; one that ran into its limits, or does not answer, is
- * ended and never asked again; every job is answered, also by a process that dies.
+ * ended and never asked again; every job is answered, also by a process that dies. A job whose judge was lost for no reason
+ * of its own is given to another one once, and then has no verdict; one whose judge died of it has failed.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +14,8 @@ import {
   maxExpression,
   maxOutput,
   ready,
+  crashed,
   tooLarge,
-  tooSlow,
   type Answer,
   type Job,
 } from './protocol.ts';
@@ -24,9 +25,21 @@ const maxJudges = 2;
 const patienceMs = 2_000;
 /** On the clock, until it is ready for its first job. */
 const startMs = 20_000;
+/** Judges that a job may lose before it is answered without. */
+const mostLosses = 1;
+
+/** Why a judge is no more. */
+interface Loss {
+  readonly message: string;
+  /** What it was about did that to it. */
+  readonly isOfJob: boolean;
+  /** Another judge may well have an answer. */
+  readonly again: boolean;
+}
 
 interface Waiting {
   readonly job: Job;
+  readonly losses: number;
   readonly settle: (outcome: Answer['outcome']) => void;
 }
 
@@ -68,14 +81,13 @@ export function celConditions(): Conditions {
         const { waiting } = judge;
         judge.waiting = null;
         waiting?.settle(said.outcome);
-        if (said.tired) return void retire(judge, tooSlow);
+        if (said.tired) return void retire(judge, hung);
       }
       rest(judge);
       next();
     });
-    // A signal of the system's, or the end of its memory.
-    child.on('exit', () => {
-      retire(judge, judge.state === 'STARTING' ? unstarted : tooLarge);
+    child.on('exit', (code, signal) => {
+      retire(judge, judge.state === 'STARTING' ? unstarted : lossOf(code, signal));
       resolve();
     });
     child.on('error', () => {
@@ -93,19 +105,20 @@ export function celConditions(): Conditions {
     judge.child.channel?.unref();
   }
 
-  /** What it was about is answered with why. */
-  function retire(judge: Judge, why: string): void {
+  /** What it was about is given to another one, or answered with why. */
+  function retire(judge: Judge, why: Loss): void {
     if (judge.state === 'GONE') return;
     const starting = judge.state === 'STARTING';
     rest(judge);
     judge.state = 'GONE';
     judges.delete(judge);
     judge.child.kill('SIGKILL');
-    if (judge.waiting) judge.waiting.settle(failure(judge.waiting.job, why));
+    // One that cannot be started counts for a job that waits, so that none waits for ever on a machine that has no room.
+    const lost = judge.waiting ?? (starting ? queue.shift() : undefined);
     judge.waiting = null;
-    // One that cannot be started takes a job with it, so that none waits for ever on a machine that has no room.
-    const first = starting ? queue.shift() : undefined;
-    first?.settle(failure(first.job, why));
+    if (lost && why.again && lost.losses < mostLosses && !stopped)
+      queue.unshift({ ...lost, losses: lost.losses + 1 });
+    else lost?.settle(unanswered(lost.job, why));
     next();
   }
 
@@ -132,9 +145,9 @@ export function celConditions(): Conditions {
   }
 
   function ask(job: Job): Promise<Answer['outcome']> {
-    if (stopped) return Promise.resolve(failure(job, ended));
+    if (stopped) return Promise.resolve(unanswered(job, ended));
     const { promise, resolve } = Promise.withResolvers<Answer['outcome']>();
-    queue.push({ job, settle: resolve });
+    queue.push({ job, losses: 0, settle: resolve });
     next();
     return promise;
   }
@@ -153,7 +166,7 @@ export function celConditions(): Conditions {
     },
     async stop() {
       stopped = true;
-      for (const { job, settle } of queue.splice(0)) settle(failure(job, ended));
+      for (const { job, settle } of queue.splice(0)) settle(unanswered(job, ended));
       const last = [...judges];
       for (const judge of last) {
         retire(judge, ended);
@@ -164,12 +177,51 @@ export function celConditions(): Conditions {
   };
 }
 
-const unstarted =
-  'The process that judges conditions could not be started: this machine may have too little memory left.';
-const hung = 'It did not come to an end: look at less of the output, or use a simpler pattern.';
 const tooLong = `A condition may have at most ${maxExpression} characters.`;
 const outputTooLong = 'The output is too long to be judged: let the command print less.';
-const ended = 'The server is being stopped.';
 
-const failure = (job: Job, message: string): Answer['outcome'] =>
-  job.type === 'check' ? { type: 'unsound', message, line: 1, column: null } : { type: 'failed', message };
+const unstarted: Loss = {
+  message:
+    'The process that judges conditions could not be started: this machine may have too little memory left.',
+  isOfJob: false,
+  again: true,
+};
+const killed: Loss = {
+  message:
+    'The process that judges conditions was ended from outside: this machine may have too little memory left.',
+  isOfJob: false,
+  again: true,
+};
+/** Also the fate of one that was stopped, or that the machine gave no time: hence it is asked again. */
+const hung: Loss = {
+  message: 'It did not come to an end: look at less of the output, or use a simpler pattern.',
+  isOfJob: true,
+  again: true,
+};
+const ended: Loss = { message: 'The server is being stopped.', isOfJob: false, again: false };
+
+/** Signals with which a process ends itself: V8 has no memory left, or has lost its way. */
+const own = new Map<NodeJS.Signals, string>([
+  ['SIGABRT', tooLarge],
+  ['SIGTRAP', crashed],
+  ['SIGILL', crashed],
+  ['SIGSEGV', crashed],
+  ['SIGBUS', crashed],
+]);
+/** Of a process of V8's without memory, where it ends without a signal. */
+const abortCode = 134;
+
+/** What a judge ended of that had a job: 0 and the other signals are somebody else's doing. */
+function lossOf(code: number | null, signal: NodeJS.Signals | null): Loss {
+  const message =
+    signal !== null ? own.get(signal) : code === abortCode ? tooLarge : code !== 0 ? crashed : undefined;
+  return message === undefined ? killed : { message, isOfJob: true, again: false };
+}
+
+function unanswered({ type }: Job, { message, isOfJob }: Loss): Answer['outcome'] {
+  if (type === 'check')
+    return { type: 'unsound', message: isOfJob ? message : `${message} Try again.`, line: 1, column: null };
+  return isOfJob
+    ? { type: 'failed', message }
+    : { type: 'unjudged', message: `${message} That says nothing about the condition.` };
+}

@@ -24,3 +24,5 @@ export const maxExpression = 4_000;
 
 export const tooSlow = `It took longer than ${judgeMs} ms: look at less of the output, or use a simpler pattern.`;
 export const tooLarge = `It needed more than ${judgeMb} MB: look at less of the output, and build no large lists or texts.`;
+export const crashed =
+  'It made the process that judges it crash: look at less of the output, or use a simpler condition.';
