@@ -91,7 +91,8 @@ export function celConditions(): Conditions {
       resolve();
     });
     child.on('error', () => {
-      retire(judge, unstarted);
+      // Its channel, too: what was sent to it is lost.
+      retire(judge, judge.state === 'STARTING' ? unstarted : killed);
       if (child.pid === undefined) resolve();
     });
   }
@@ -140,7 +141,7 @@ export function celConditions(): Conditions {
     judge.waiting = waiting;
     judge.timer = setTimeout(() => retire(judge, hung), patienceMs);
     judge.child.send(waiting.job, (error) => {
-      if (error) retire(judge, unstarted);
+      if (error) retire(judge, killed);
     });
   }
 
