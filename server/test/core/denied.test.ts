@@ -54,6 +54,11 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'env rm -rf /',
     'env -i -u A X=1 rm -rf /',
     "env -S 'rm -rf /'",
+    'env -S"rm -rf /"',
+    'env -iS "rm -rf /"',
+    'env -u A -S "rm -rf" /',
+    'env --split-string="rm -rf /"',
+    'env --split-string "rm -rf /"',
     'nice rm -rf /',
     'nice -n 10 rm -rf /',
     'nice -10 rm -rf /',
@@ -82,6 +87,11 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'sh <<EOF\nrm -rf /\nEOF',
     "cat <<'EOF' | sh\nrm -rf /\nEOF",
     "sh <<< 'rm -rf /'",
+    'bash <(echo rm -rf /)',
+    "bash -e <(echo 'rm -rf $1') /",
+    '. <(echo rm -rf /)',
+    "source <(printf 'rm -rf /')",
+    'cat <(echo rm -rf /) | sh',
     // As a part of something
     'ls; rm -rf /',
     'ls\nrm -rf /',
@@ -135,6 +145,15 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     '(cd / && rm -rf -- *)',
     'cd / && rm -rf "$PWD"',
     'cd /etc; rm -rf ../usr',
+    // By what nobody may have set
+    'rm -rf "$UNSET"/',
+    'rm -rf $UNSET/',
+    'rm -rf "${UNSET}/"',
+    'rm -rf -- build "$DIR"//',
+    'x=$UNSET; rm -rf "$x/"',
+    'cd /bin && ./rm -rf /',
+    '../../../bin/rm -rf /',
+    '$PREFIX/bin/rm -rf /',
     // By another program
     'find / -delete',
     'find / -type f -delete',
@@ -155,6 +174,8 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'systemctl --force poweroff',
     'init 0',
     'busybox halt',
+    '/usr/sbin/reboot',
+    'cd /sbin; ./reboot',
   ],
   [disk]: [
     'dd if=/dev/zero of=/dev/sda',
@@ -179,6 +200,9 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'cat x | sudo tee /dev/sda',
     'cp image.iso /dev/sdb',
     'wipefs -a /dev/sda',
+    'wipefs --all --force /dev/sda',
+    'wipefs -o 0x438 /dev/sda',
+    'wipefs --offset=0x438 /dev/sda',
   ],
   [secrets]: [
     'cat /proc/1/environ',
@@ -222,7 +246,13 @@ const harmless = [
   'rm -rf *',
   'rm -rf .',
   'rm -rf build dist',
-  'rm -rf "$DIR/"',
+  'rm "$DIR"/',
+  'rm -rf "${DIR:?}"/',
+  'rm -rf "$DIR"/build/',
+  'rm -rf "$(mktemp -d)"/',
+  'd=$(mktemp -d); rm -rf "$d"/',
+  'for d in $DIRS; do rm -rf "$d"/; done',
+  'f() { rm -rf "$1"/; }',
   'rm -rf "${DIR:?}"/*',
   'rm -rf $DIR',
   'rm -rf /home/me/project/node_modules',
@@ -262,6 +292,16 @@ const harmless = [
   'echo asphalt',
   'asphalt',
   './reboot.sh',
+  './shutdown',
+  './scripts/reboot --dry-run',
+  'scripts/halt',
+  '/srv/project/bin/shutdown',
+  'cd /srv/app && ../tools/poweroff',
+  'wipefs /dev/sda',
+  'wipefs --json /dev/sda',
+  'env -u S ls "rm -rf /"',
+  'cat <(echo rm -rf /)',
+  'diff <(ls a) <(ls b)',
   'cat reboot',
   'man shutdown',
   'which halt',
@@ -444,6 +484,11 @@ describe('reading a command', () => {
     ['nested substitutions', nested('$(', ')')],
     ['quoted substitutions', nested('"$(', ')"')],
     ['nested substitutions as deep as they are read', nested('echo $(', ')', 250).padEnd(65_536, ' x')],
+    ['sums that nobody closes', filled('$((')],
+    ['process substitutions that nobody closes', filled('<(')],
+    ['nested expansions', nested('${a:-', '}')],
+    ['expansions that nobody closes', filled('${a#')],
+    ['a pipe', filled('a|')],
     ['nested functions', nested('f(){ ', ';}')],
     ['nested conditions', nested('if ', ';then :;fi')],
     ['nested loops', nested('for x in a b c d;do ', ';done')],
@@ -474,11 +519,53 @@ describe('reading a command', () => {
     ['assignments and groups', filled('a=(')],
     ['backquotes', filled('`')],
   ])('is bounded work: %s', (_, command) => {
-    const before = process.cpuUsage();
-    deniedIn(command);
-    const { user, system } = process.cpuUsage(before);
-    // Measured: under 0.4 s each. What grows with the square or worse takes many times as long.
-    expect((user + system) / 1_000).toBeLessThan(4_000);
+    const took = Array.from({ length: 3 }, () => {
+      const before = process.cpuUsage();
+      deniedIn(command);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1_000;
+    });
+    // Measured: about 10 ms at most. What grows with the square takes some 400 ms.
+    expect(Math.min(...took)).toBeLessThan(80);
+  });
+
+  it.each([
+    ['nested substitutions', `${nested('$(', ')', 100)}; rm -rf /`],
+    ['commands', filled('a;', 'rm -rf /')],
+    ['scripts in scripts', `${'eval '.repeat(20)}rm -rf /`],
+    ['groups deeper than it reads', nested('{ ', ';}', 400)],
+    ['more of them than the parser can go into', filled('coproc ')],
+    ['here-documents', '<<a '.repeat(2_000)],
+  ])('denies what is too much to be read, as anything may stand in the rest: %s', (_, command) => {
+    expect(deniedIn(command)).toMatch(
+      /^".+" is never run, because it is too long or too deeply nested to be looked through: put it into a file and run that\.$/,
+    );
+  });
+
+  it.each([
+    ['a file that is written', (script: string) => `cat > a.sh <<'EOF'\n${script}EOF`],
+    ['a script', (script: string) => script],
+    ['a script given to a shell', (script: string) => `bash <<'EOF'\n${script}EOF`],
+  ])('reads all of an ordinary command as long as one may be: %s', (_, of) => {
+    const part = `# What was built yesterday is packed and put where others find it.
+pack() {
+  local name="$1" target="\${2:-dist}"
+  if [ ! -d "$target" ]; then
+    mkdir -p "$target" || { echo "cannot make $target" >&2; return 1; }
+  fi
+  for file in "$name"/*.txt; do
+    case "$file" in
+      *.tmp.txt) continue ;;
+      *) cp "$file" "$target/$(basename "$file" .txt)-\${VERSION}.txt" ;;
+    esac
+  done
+  tar -czf "$target/$name.tar.gz" "$target" | tee -a build.log
+}
+for name in docs reports; do
+  pack "$name" out && echo "packed $name: $(wc -l < build.log) lines so far"
+done
+`;
+    expect(deniedIn(of(part.repeat(Math.floor(65_000 / part.length))))).toBeNull();
   });
 
   it('finds what comes last in a command as long as one may be', () => {

@@ -5,8 +5,9 @@
  * It follows what a reader follows: wrappers (`sudo`, `env`, `xargs` …), scripts in scripts (`sh -c`, `eval`, a pipe or
  * a here-document into a shell), functions, loops over written words, variables set in the line, and `cd`.
  *
- * Invariants: pure; never throws; the work is bounded (`workLimit`), and what is beyond it is not read; of branches all
- * are read, one after the other.
+ * Invariants: pure; never throws; the work is bounded (`workLimit`) and so is how deep things may stand in each other,
+ * and a command that is beyond that is told as UNREAD, never taken for one that does nothing; of branches all are read,
+ * one after the other.
  */
 import {
   forEachChild,
@@ -25,33 +26,70 @@ import {
   textOf,
   textOfParts,
   UNKNOWN,
+  UNSET,
   type Scope,
 } from './shell-words.ts';
 
 export type Deed =
-  | { readonly type: 'RUNS'; readonly program: string; readonly args: readonly string[]; readonly at: At }
+  | {
+      readonly type: 'RUNS';
+      readonly program: string;
+      readonly args: readonly string[];
+      readonly at: At;
+      /** It is named by a path that is none of the system's: a script of the workspace, say. */
+      readonly isOwn: boolean;
+    }
   | { readonly type: 'READS' | 'WRITES'; readonly file: string; readonly at: At }
   /** A function that starts itself more than once at a time. */
-  | { readonly type: 'MULTIPLIES'; readonly name: string };
+  | { readonly type: 'MULTIPLIES'; readonly name: string }
+  /** The command is too long or too deep: there may be more than was told. */
+  | { readonly type: 'UNREAD'; readonly command: string };
 
 /** The absolute path an operand means, without `.` and `..`; null when it cannot be known. */
 type At = (operand: string) => string | null;
 
-/** What is read of one command, in characters or so: many times the longest command the shell tool takes. */
-const workLimit = 4_000_000;
-const maxDepth = 600;
+/**
+ * What may be done for one command, in what it takes to read one character of it, about 20 ns. It is read on the one
+ * thread there is, at every poll, so that all of it must take no longer than about 10 ms.
+ */
+const workLimit = 600_000;
+/** Of that, for what functions do when they are called: what they do at all was read where they are defined. */
+const callLimit = 100_000;
+const maxDepth = 200;
+/** Texts in texts (`sh -c "sh -c …"`), and functions in functions. */
 const maxScripts = 8;
+const maxCalls = 8;
 /** The parser's time grows with the square of the here-documents that begin in one line. */
 const maxHereDocuments = 1_000;
+/** It looks for the end of each of these by itself, and for those that stand in each other again and again. */
+const maxSubstitutions = 2_000;
+const maxNested = 64;
+
+/** Of a copy of a shell: its own, before those of the shell it is a copy of, which rests while the copy is read. */
+interface Variables {
+  readonly own: Map<string, string>;
+  readonly outer: Variables | null;
+  readonly depth: number;
+}
+
+function valueIn(variables: Variables, name: string): string | null {
+  for (let each: Variables | null = variables; each !== null; each = each.outer) {
+    const value = each.own.get(name);
+    if (value !== undefined) return value;
+  }
+  return null;
+}
 
 interface Shell {
-  readonly variables: Map<string, string>;
+  readonly variables: Variables;
   readonly functions: Map<string, SyntaxNode>;
   readonly positional: string[];
   /** What it reads from its standard input, if that is known. */
   readonly input: string | null;
-  /** Scripts and functions it is inside of. */
+  /** Scripts it is inside of. */
   readonly scripts: number;
+  /** Functions it is inside of. */
+  readonly calls: readonly string[];
   readonly place: { cwd: string | null };
   readonly reading: Reading;
 }
@@ -59,28 +97,52 @@ interface Shell {
 interface Reading {
   left: number;
   depth: number;
+  /** Where `left` may go to by the function that is called. */
+  callsTo: number;
+  callsLeft: number;
+  isUnread: boolean;
   found: string | null;
+  /** What can be read from a path that a process substitution made, as `/dev/fd/63`. */
+  readonly files: Map<string, string>;
   readonly judge: (deed: Deed) => string | null;
 }
 
 /** The first thing `judge` says about what the command does; null when it says nothing. */
 export function readCommand(command: string, judge: (deed: Deed) => string | null): string | null {
-  const reading: Reading = { left: workLimit, depth: 0, found: null, judge };
+  const reading: Reading = {
+    left: workLimit,
+    depth: 0,
+    callsTo: workLimit,
+    callsLeft: callLimit,
+    isUnread: false,
+    found: null,
+    files: new Map(),
+    judge,
+  };
+  const variables: Variables = { own: new Map([['IFS', ' \t\n']]), outer: null, depth: 0 };
   script(command, {
-    variables: new Map([['IFS', ' \t\n']]),
+    variables,
     functions: new Map(),
     positional: [],
     input: null,
     scripts: 0,
+    calls: [],
     place: { cwd: null },
     reading,
   });
-  return reading.found;
+  return reading.found ?? (reading.isUnread ? judge({ type: 'UNREAD', command }) : null);
 }
 
 function spend({ reading }: Shell, amount: number): boolean {
   reading.left -= amount;
-  return reading.left > 0 && reading.found === null;
+  if (reading.left <= 0) reading.isUnread = true;
+  return !reading.isUnread && reading.found === null;
+}
+
+/** Nothing more of it is read. */
+function giveUp({ reading }: Shell): null {
+  reading.isUnread = true;
+  return null;
 }
 
 function tell({ reading }: Shell, deed: Deed): void {
@@ -89,18 +151,46 @@ function tell({ reading }: Shell, deed: Deed): void {
 
 /** Answers what it prints, as every reader below; null when that is not known. */
 function script(text: string, shell: Shell): string | null {
-  if (shell.scripts > maxScripts || !spend(shell, text.length)) return null;
-  if (text.split('\n').some((line) => line.split('<<').length > maxHereDocuments)) return null;
-  return read(parse(text), { ...shell, scripts: shell.scripts + 1 });
+  if (shell.scripts > maxScripts) return giveUp(shell);
+  if (!spend(shell, 60 + text.length)) return null;
+  if (countOf(text, /[$<>]\(|\$\[/g) > maxSubstitutions) return giveUp(shell);
+  if (isNested(text, /[$<>]\(|\)/g) || isNested(text, /\$\{|\}/g)) return giveUp(shell);
+  if (text.split('\n').some((line) => countOf(line, /<</g) >= maxHereDocuments)) return giveUp(shell);
+  const parsed = parsedOf(text);
+  return parsed === null ? giveUp(shell) : read(parsed, { ...shell, scripts: shell.scripts + 1 });
 }
+
+const countOf = (text: string, what: RegExp): number => text.match(what)?.length ?? 0;
+
+/** Whether too many of what `marks` open, by two characters, are open at once; one character closes one. */
+function isNested(text: string, marks: RegExp): boolean {
+  let open = 0;
+  for (const [mark] of text.matchAll(marks)) {
+    open = mark.length === 2 ? open + 1 : Math.max(0, open - 1);
+    if (open > maxNested) return true;
+  }
+  return false;
+}
+
+/** Null when its parts stand in each other deeper than the parser can go. */
+function parsedOf(text: string): SyntaxNode | null {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+const isUnknown = new RegExp(`^[${UNKNOWN}${UNSET}]`);
 
 /** What changes in a copy of the shell does not come back. */
 function apart(shell: Shell, input = shell.input): Shell {
-  spend(shell, shell.variables.size * 8 + shell.positional.length);
+  spend(shell, 16 + shell.positional.length);
   return {
     ...shell,
     input,
-    variables: new Map(shell.variables),
+    variables: { own: new Map(), outer: shell.variables, depth: shell.variables.depth + 1 },
     positional: [...shell.positional],
     place: { ...shell.place },
   };
@@ -109,7 +199,7 @@ function apart(shell: Shell, input = shell.input): Shell {
 const at =
   ({ place }: Shell): At =>
   (operand) => {
-    if (operand === '' || operand === '-' || operand.startsWith(UNKNOWN)) return null;
+    if (operand === '' || operand === '-' || isUnknown.test(operand)) return null;
     if (!operand.startsWith('/') && place.cwd === null) return null;
     const path: string[] = [];
     for (const name of (operand.startsWith('/') ? operand : `${place.cwd}/${operand}`).split('/')) {
@@ -120,7 +210,8 @@ const at =
   };
 
 function read(node: SyntaxNode, shell: Shell): string | null {
-  if (shell.reading.depth > maxDepth || !spend(shell, 16)) return null;
+  if (shell.reading.depth > maxDepth) return giveUp(shell);
+  if (!spend(shell, 12)) return null;
   shell.reading.depth++;
   const printed = readNode(node, shell);
   shell.reading.depth--;
@@ -139,7 +230,10 @@ function readNode(node: SyntaxNode, shell: Shell): string | null {
       return readSimple(node, shell);
     case 'Pipeline': {
       let printed = shell.input;
-      for (const command of node.commands) printed = read(command, apart(shell, printed));
+      for (const command of node.commands) {
+        if (!spend(shell, 1)) return null;
+        printed = read(command, apart(shell, printed));
+      }
       return printed;
     }
     case 'Redirected':
@@ -162,7 +256,9 @@ function readNode(node: SyntaxNode, shell: Shell): string | null {
     case 'Select': {
       const words = node.wordlist?.flatMap((word) => fieldsOf(word, scopeOf(shell))) ?? shell.positional;
       for (const word of words.length === 0 ? [UNKNOWN] : words) {
-        shell.variables.set(node.name.value, plain(word));
+        // The loop is not run for what is not set.
+        if (!spend(shell, 1)) return null;
+        shell.variables.own.set(node.name.value, plain(word).replaceAll(UNSET, UNKNOWN));
         read(node.body, shell);
       }
       return null;
@@ -193,10 +289,15 @@ const scopeOf = (shell: Shell): Scope => ({
     if (/^[1-9]\d*$/.test(name)) return shell.positional[Number(name) - 1] ?? '';
     if (name === '@' || name === '*') return shell.positional.join(' ');
     if (name === 'PWD') return shell.place.cwd;
-    return shell.variables.get(name) ?? null;
+    return spend(shell, shell.variables.depth) ? valueIn(shell.variables, name) : null;
   },
-  assign: (name, value) => void shell.variables.set(name, value),
+  assign: (name, value) => void shell.variables.own.set(name, value),
   printed: (node) => read(node, apart(shell)),
+  fileOf: (printed) => {
+    const file = `/dev/fd/${63 + shell.reading.files.size}`;
+    shell.reading.files.set(file, printed);
+    return file;
+  },
   positional: shell.positional,
   spend: (amount) => spend(shell, amount),
 });
@@ -216,8 +317,20 @@ function readSimple({ prefix, name, suffix }: Command, shell: Shell): string | n
   if (first === undefined) return '';
   const body = shell.functions.get(first);
   if (body === undefined) return start(argv, { ...shell, input });
-  if (shell.scripts > maxScripts) return null;
-  return read(body, { ...shell, input, positional: argv.slice(1), scripts: shell.scripts + 1 });
+  return call(first, body, { ...shell, input, positional: argv.slice(1) });
+}
+
+/** Not followed any further is what a function does after it has started itself twice, and what is beyond the limits. */
+function call(name: string, body: SyntaxNode, shell: Shell): string | null {
+  const { reading, calls } = shell;
+  const isOutermost = calls.length === 0;
+  const before = reading.left;
+  if (isOutermost) reading.callsTo = before - reading.callsLeft;
+  if (calls.length >= maxCalls || calls.filter((each) => each === name).length > 1) return null;
+  if (before <= reading.callsTo) return null;
+  const printed = read(body, { ...shell, calls: [...calls, name] });
+  if (isOutermost) reading.callsLeft -= before - reading.left;
+  return printed;
 }
 
 function assign({ name, value, append, index }: Assignment, shell: Shell): string {
@@ -229,9 +342,9 @@ function assign({ name, value, append, index }: Assignment, shell: Shell): strin
           .flatMap((element) => fieldsOf(element, scope))
           .map(plain)
           .join(' ');
-  const before = append === true ? (shell.variables.get(name) ?? '') : '';
+  const before = append === true ? (valueIn(shell.variables, name) ?? '') : '';
   if (!spend(shell, before.length + text.length)) return UNKNOWN;
-  shell.variables.set(name, index === undefined ? before + text : UNKNOWN);
+  shell.variables.own.set(name, index === undefined ? before + text : UNKNOWN);
   return text;
 }
 
@@ -332,19 +445,30 @@ function afterOptions(args: readonly string[], { valued, operands = 0 }: Wrapper
 function start(argv: readonly string[], shell: Shell): string | null {
   const [path = '', ...args] = argv;
   const program = path.slice(path.lastIndexOf('/') + 1);
-  if (!spend(shell, argv.length * 8) || shell.reading.depth > maxDepth) return null;
-  tell(shell, { type: 'RUNS', program, args, at: at(shell) });
+  if (shell.reading.depth > maxDepth) return giveUp(shell);
+  if (!spend(shell, 16 + lengthOf(argv))) return null;
+  tell(shell, { type: 'RUNS', program, args, at: at(shell), isOwn: isOwn(path, shell) });
   shell.reading.depth++;
   const printed = follow(program, args, shell);
   shell.reading.depth--;
   return printed;
 }
 
+const ofSystem = /^(?:\/(?:usr\/|opt\/|nix\/|run\/|snap\/|s?bin\/)|(?:\.\.\/)+(?:usr\/(?:local\/)?)?s?bin\/)/;
+
+const isOwn = (path: string, shell: Shell): boolean =>
+  path.includes('/') && !isUnknown.test(path) && !ofSystem.test(at(shell)(path) ?? path);
+
+/** With what it takes to look at each of them. */
+const lengthOf = (words: readonly string[]): number =>
+  words.reduce((length, word) => length + word.length + 2, 0);
+
 function follow(program: string, args: readonly string[], shell: Shell): string | null {
   const wrapper = wrappers.get(program);
   if (wrapper !== undefined) return startWrapped(program, args, wrapper, shell);
   if (shells.has(program)) return startShell(args, shell);
-  if (passes.has(program)) return args.length === 0 ? shell.input : null;
+  if (passes.has(program))
+    return args.length === 0 ? shell.input : (shell.reading.files.get(args[0] as string) ?? null);
   if (declares.has(program)) return '';
   switch (program) {
     case 'echo':
@@ -369,10 +493,15 @@ function follow(program: string, args: readonly string[], shell: Shell): string 
       if (args[0] === '--') shell.positional.splice(0, Infinity, ...args.slice(1));
       return '';
     case 'unset':
-      for (const name of args) shell.variables.set(name, '');
+      for (const name of args) shell.variables.own.set(name, '');
       return '';
     case 'eval':
       return script(args.map(plain).join(' '), shell);
+    case '.':
+    case 'source': {
+      const text = shell.reading.files.get(args[0] ?? '');
+      return text === undefined ? null : script(text, shell);
+    }
     case 'trap':
       return script(plain(args[0] ?? ''), apart(shell));
     case 'watch':
@@ -405,19 +534,14 @@ function startWrapped(
 ): string | null {
   // Asks what a name stands for.
   if (program === 'command' && /^-[vV]$/.test(args[0] ?? '')) return args[1] ?? '';
-  const split = program === 'env' ? args.findIndex((arg) => /^-S$|^--split-string$/.test(arg)) : -1;
-  if (split >= 0)
-    return script(
-      args
-        .slice(split + 1)
-        .map(plain)
-        .join(' '),
-      apart(shell),
-    );
+  if (program === 'env') {
+    const split = splitBy(args, wrapper);
+    if (split !== null) return script(split.map(plain).join(' '), apart(shell));
+  }
   let index = afterOptions(args, wrapper);
   for (; /^[A-Za-z_]\w*=/.test(args[index] ?? ''); index++) {
     const [name = '', value = ''] = (args[index] as string).split(/=(.*)/s);
-    shell.variables.set(name, plain(value));
+    shell.variables.own.set(name, plain(value));
   }
   const argv = args.slice(index);
   if (argv.length === 0) return program === 'exec' ? '' : null;
@@ -425,8 +549,30 @@ function startWrapped(
   return start(program === 'xargs' ? withItems(args.slice(0, index), argv, shell) : argv, shell);
 }
 
+/** What `env -S` makes arguments of, in any of the ways to write it; null when it is not told to. */
+function splitBy(args: readonly string[], { valued }: Wrapper): readonly string[] | null {
+  for (let index = 0; /^-./.test(args[index] ?? ''); index++) {
+    const arg = args[index] as string;
+    const rest = args.slice(index + 1);
+    if (arg === '--') return null;
+    const [name = '', value] = arg.split(/=(.*)/s);
+    if (name.length > 3 && '--split-string'.startsWith(name)) {
+      return value === undefined ? rest : [value, ...rest];
+    }
+    const letter = arg.startsWith('--')
+      ? -1
+      : [...arg].findIndex((each) => valued.includes(each) || each === 'S');
+    if (letter > 0 && arg.charAt(letter) === 'S')
+      return letter === arg.length - 1 ? rest : [arg.slice(letter + 1), ...rest];
+    if ((letter > 0 && letter === arg.length - 1) || valuedLong.test(arg)) index++;
+  }
+  return null;
+}
+
 /** What xargs starts: the words of its input at the end, or where the mark of `-I` is. */
-function withItems(options: readonly string[], argv: readonly string[], { input }: Shell): readonly string[] {
+function withItems(options: readonly string[], argv: readonly string[], shell: Shell): readonly string[] {
+  const { input } = shell;
+  if (input !== null && !spend(shell, 4 * input.length)) return argv;
   const items = input === null ? [UNKNOWN] : input.split(/\s+/).filter((item) => item !== '');
   const option = options.findIndex((arg) => arg.startsWith('-I'));
   const mark = option < 0 ? '' : options[option] === '-I' ? options[option + 1] : options[option]?.slice(2);
@@ -449,6 +595,8 @@ function startShell(args: readonly string[], shell: Shell): string | null {
   if (isScript) {
     return script(plain(args[index] ?? ''), { ...apart(shell), positional: args.slice(index + 2) });
   }
+  const file = shell.reading.files.get(args[index] ?? '');
+  if (file !== undefined) return script(file, { ...apart(shell), positional: args.slice(index + 1) });
   const readsInput = index >= args.length || args.slice(0, index).some((arg) => /^-\w*s/.test(arg));
   if (!readsInput || shell.input === null) return null;
   return script(shell.input, { ...apart(shell), input: null, positional: args.slice(index) });
@@ -463,12 +611,13 @@ function printedBy([format = '', ...args]: readonly string[]): string | null {
 
 /** `-exec` runs once for what is found: the whole of a start when nothing narrows it. */
 function startFound(args: readonly string[], shell: Shell): void {
+  if (!spend(shell, 4 * lengthOf(args))) return;
   const { starts, expression, narrowed } = foundBy(args);
   for (let index = 0; index < expression.length; index++) {
     if (!/^-(?:exec|ok)(?:dir)?$/.test(expression[index] as string)) continue;
-    const rest = expression.slice(index + 1);
-    const end = rest.findIndex((arg) => arg === ';' || arg === '+');
-    const argv = end < 0 ? rest : rest.slice(0, end);
+    let end = index + 1;
+    while (end < expression.length && expression[end] !== ';' && expression[end] !== '+') end++;
+    const argv = expression.slice(index + 1, end);
     for (const place of narrowed ? [UNKNOWN] : starts) {
       start(
         argv.map((arg) => arg.replaceAll('{}', place)),
@@ -507,4 +656,4 @@ export function foundBy(args: readonly string[]): {
 
 /** A word for a person: what is not known is an ellipsis. */
 export const shown = (text: string): string =>
-  text.replaceAll(UNKNOWN, '…').replaceAll(STAR, '*').replaceAll(ANY, '?');
+  text.replaceAll(UNKNOWN, '…').replaceAll(UNSET, '…').replaceAll(STAR, '*').replaceAll(ANY, '?');

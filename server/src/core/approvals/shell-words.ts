@@ -2,12 +2,13 @@
  * Owns: what a word of a command line stands for, as far as that can be read without running it. Does not own: what
  * is started with it (`shell-reading.ts`), or what may not be (`denied.ts`).
  *
- * What is not known becomes UNKNOWN, a pattern becomes STAR or ANY: characters that no text has, so that a quoted
+ * What is not known becomes UNKNOWN, a variable that the line does not set UNSET (it may be empty), a pattern becomes STAR or ANY: characters that no text has, so that a quoted
  * star and a pattern stay two things.
  */
 import { forEachChild, type ParsedScript, type SyntaxNode, type Word, type WordPart } from 'unbash';
 
 export const UNKNOWN = '\uFFFF';
+export const UNSET = '\uFDD2';
 export const STAR = '\uFDD0';
 export const ANY = '\uFDD1';
 
@@ -17,6 +18,8 @@ export interface Scope {
   readonly assign: (name: string, value: string) => void;
   /** What a substituted script prints, or null. */
   readonly printed: (script: ParsedScript) => string | null;
+  /** The path from which can be read what a process substitution prints. */
+  readonly fileOf: (printed: string) => string;
   readonly positional: readonly string[];
   /** Charges for work; false when there is none left. */
   readonly spend: (amount: number) => boolean;
@@ -24,9 +27,13 @@ export interface Scope {
 
 const maxAlternatives = 64;
 
-/** The arguments one word becomes: none, one, or several by splitting and by braces. */
+/**
+ * The arguments one word becomes: none, one, or several by splitting and by braces. The parser reads a word anew when
+ * its parts are asked for, so that here and below one in another costs its length every time.
+ */
 export function fieldsOf(word: Word, scope: Scope): readonly string[] {
-  if (word.parts === undefined) return scope.spend(word.value.length) ? [word.value] : [];
+  if (!scope.spend(word.end - word.pos)) return [];
+  if (word.parts === undefined) return [word.value];
   const list = listOf(word, scope);
   if (list !== null) return list;
   const done: string[] = [];
@@ -37,7 +44,7 @@ export function fieldsOf(word: Word, scope: Scope): readonly string[] {
   };
   for (const part of word.parts) {
     const text = textOfPart(part, scope);
-    if (!scope.spend((text.length + 1) * open.length)) return [];
+    if (!scope.spend((text.length + 1) * open.length + (part.type === 'BraceExpansion' ? 60 : 8))) return [];
     if (part.type === 'BraceExpansion') {
       const alternatives = alternativesOf(text);
       open = open
@@ -61,14 +68,16 @@ export function fieldsOf(word: Word, scope: Scope): readonly string[] {
 }
 
 /** A word where it is not split: in an assignment, after a redirection. */
-export const textOf = (word: Word, scope: Scope): string =>
-  word.parts === undefined ? word.value : plain(textOfParts(word.parts, scope));
+export function textOf(word: Word, scope: Scope): string {
+  if (!scope.spend(word.end - word.pos)) return UNKNOWN;
+  return word.parts === undefined ? word.value : plain(textOfParts(word.parts, scope));
+}
 
 export function textOfParts(parts: readonly WordPart[], scope: Scope): string {
   let text = '';
   for (const part of parts) {
     const piece = textOfPart(part, scope);
-    if (!scope.spend(piece.length + 1)) return UNKNOWN;
+    if (!scope.spend(piece.length + 8)) return UNKNOWN;
     text += piece;
   }
   return text;
@@ -98,12 +107,15 @@ function textOfPart(part: WordPart, scope: Scope): string {
     case 'BraceExpansion':
       return part.text;
     case 'SimpleExpansion':
-      return scope.valueOf(part.text.slice(1)) ?? UNKNOWN;
+      return scope.valueOf(part.text.slice(1)) ?? (/^\$\w/.test(part.text) ? UNSET : UNKNOWN);
     case 'ParameterExpansion':
       return parameterOf(part, scope);
     case 'CommandExpansion':
       return printedBy(part, scope)?.replace(/\n+$/, '') ?? UNKNOWN;
-    case 'ProcessSubstitution':
+    case 'ProcessSubstitution': {
+      const printed = printedBy(part, scope);
+      return printed === null || part.operator !== '<' ? UNKNOWN : scope.fileOf(printed);
+    }
     case 'ArithmeticExpansion':
       substitutionsIn(part, scope);
       return UNKNOWN;
@@ -116,7 +128,7 @@ function parameterOf(part: Parameter, scope: Scope): string {
   const { operation } = part;
   const known = scope.valueOf(part.parameter);
   if (part.prefix === undefined && part.index === undefined) {
-    if (operation === undefined) return known ?? UNKNOWN;
+    if (operation === undefined) return known ?? (/^\w/.test(part.parameter) ? UNSET : UNKNOWN);
     if (operation.type === 'Default') {
       const { operator } = operation;
       const missing = known === null || (known === '' && operator.startsWith(':'));
@@ -136,13 +148,13 @@ type Substitution = Extract<SyntaxNode, { script: ParsedScript | undefined }>;
 
 /** The parser reads a substitution anew when it is asked for: one in another costs its length every time. */
 function printedBy(node: Substitution, scope: Scope): string | null {
-  if (!scope.spend(node.end - node.pos)) return null;
+  if (!scope.spend(64 + 2 * (node.end - node.pos))) return null;
   return node.script === undefined ? null : scope.printed(node.script);
 }
 
 /** What is run while something is worked out whose outcome does not matter here. */
 export function substitutionsIn(node: SyntaxNode, scope: Scope, depth = 0): void {
-  if (depth > 256 || !scope.spend(1)) return;
+  if (depth > 256 || !scope.spend(node.type === 'Word' ? 1 + node.end - node.pos : 1)) return;
   if ('script' in node) {
     printedBy(node, scope);
     return;
