@@ -76,6 +76,7 @@ const watch: Watch = {
   depth: 1,
   createdAt: '2026-11-30T09:52:03.120Z',
   lastFire: 0,
+  firesTold: 0,
   due: 'NOW',
 };
 const said = { disposition: 'STEERING', messageId: 'q1', turnId: 't1', revision: 7 } as const;

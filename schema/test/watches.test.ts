@@ -41,6 +41,7 @@ const watch = (watchId: string, over: Partial<Watch> = {}): Watch => ({
   depth: 1,
   createdAt: '2026-11-30T09:52:03.120Z',
   lastFire: 0,
+  firesTold: 0,
   due: 'LATER',
   ...over,
 });

@@ -294,6 +294,8 @@ export interface Watch {
   readonly createdAt: string;
   /** Poll of the last fire that its workstream has written down; 0: none was. */
   readonly lastFire: number;
+  /** How often it had fired then, what was left out counted. */
+  readonly firesTold: number;
   /** When the next poll is due, by the database's clock: now, an interval from now, or (null) as it was. */
   readonly due: 'NOW' | 'LATER' | null;
 }
@@ -317,6 +319,10 @@ export interface Fire {
   readonly error: string | null;
   readonly author: Author;
   readonly depth: number;
+  /** How often the watch had fired before. */
+  readonly firesBefore: number;
+  /** Fires of the watch right before this one that were left out, because too many waited (D-84). */
+  readonly skipped: number;
 }
 
 /** Where a fork was taken from. The source may be gone since. */

@@ -138,6 +138,9 @@ export const WatchRecord = builder.objectRef<RecordModel>('WatchRecord').impleme
     lastFire: t.exposeInt('lastFire', {
       description: 'Number of the poll whose fire was written down last; 0: none was.',
     }),
+    firesTold: t.exposeInt('firesTold', {
+      description: 'How often it had fired then, what was left out counted (`Fire.skipped`).',
+    }),
     due: t.field({
       type: WatchDue,
       nullable: true,
@@ -182,6 +185,11 @@ export const Fire = builder.objectRef<FireModel>('Fire').implement({
     }),
     depth: t.exposeInt('depth', {
       description: '`Turn.depth` of that turn. Above 5 the fire is written down and starts none.',
+    }),
+    firesBefore: t.exposeInt('firesBefore', { description: 'How often the watch had fired before.' }),
+    skipped: t.exposeInt('skipped', {
+      description:
+        'Fires of the watch right before this one that were left out: of more than 5 that wait together, the first 4 and the last are told. 0: none.',
     }),
   }),
 });

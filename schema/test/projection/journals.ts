@@ -179,6 +179,7 @@ export const watchOf = (id: string, over: Partial<Watch> = {}): Watch => ({
   depth: 1,
   createdAt: 't',
   lastFire: 0,
+  firesTold: 0,
   due: 'LATER',
   ...over,
 });
@@ -201,6 +202,8 @@ export const fired = (id: string, poll: number): EntryBody => {
     error: null,
     author,
     depth,
+    firesBefore: poll - 1,
+    skipped: 0,
   };
   return { kind: 'SYSTEM', text: `It fired at ${poll}.`, source: 'WATCH', fire };
 };

@@ -3,7 +3,8 @@
  * (D-81, D-84). What a watch is, and whether it is active, is written by its workstream, with its entries.
  *
  * Invariants: a due poll is claimed by one server for a while; of a poll one outcome lands; what it has to say is kept
- * until the workstream has written it down, and is there at most once for each watch and poll. Times are the database's.
+ * until the workstream has written it down, and is there at most once for each watch and poll. Of what a watch has waiting
+ * the first and the latest are kept, and each end: it is bounded however long nobody writes it down. Times are the database's.
  */
 import type { Author, Fire, Watch, WatchDefinition } from 'schema/projection';
 
@@ -28,6 +29,8 @@ export interface ClaimedPoll {
   readonly prevOutput: string | null;
   /** Conditions in a row that failed. */
   readonly errors: number;
+  /** How often it has fired. */
+  readonly fires: number;
   /** It is past its deadline: nothing is run any more, and what is recorded of it is no poll. */
   readonly overdue: boolean;
 }
@@ -126,6 +129,7 @@ export interface WatchStore {
   /**
    * One transaction: outcome, counters, next time, delivery. The next time is beyond now: scheduled + as many intervals as
    * it takes, at most one from now, the deadline at the latest, and none after an end; what was made due meanwhile stays.
+   * What it has to say takes the place of what `fireCapacity` leaves none for.
    */
   record(outcome: PollOutcome): Promise<Landing>;
   /** Workstreams that something waits to be told to, and that this server can load: in the order of their ids, after one. */

@@ -162,4 +162,25 @@ describe('in any life of watches', () => {
       if (process.env['WATCHES_REACH']) console.log(`${how}: ${whole.visits} edges`);
     },
   );
+
+  /** A turn takes so long that more waits for it than is kept. */
+  const crowded: readonly Step[] = [
+    { do: 'watch', pick: 0, condition: 'ODD', every: '10', maxPolls: null, deadline: null, repeat: true },
+    { do: 'file', pick: 0 },
+    { do: 'pass', ms: 91 * s },
+    { do: 'model', how: 'ANSWER' },
+    { do: 'pass', ms: 10 * s },
+    { do: 'model', how: 'ANSWER' },
+    { do: 'pass', ms: 10 * s },
+  ].map((move) => ({ move, turns: 9 }) as Step);
+
+  it('what is left out is counted, once, wherever a server dies (D-84)', { timeout: 120_000 }, async () => {
+    const whole = await begin();
+    await lead(whole, crowded);
+    assert.ok(whole.notes.some((line) => line.includes('some are left out')));
+    for (let edge = 1; edge <= whole.visits; edge += 1)
+      await lead(await begin({ dieAt: edge }), crowded).catch((error: unknown) => {
+        throw new Error(`dieAt ${edge}: ${String(error)}`, { cause: error });
+      });
+  });
 });

@@ -257,6 +257,8 @@ describe('A watch with a condition', () => {
       error: null,
       author: { id: 'ada', name: 'Ada' },
       depth: 2,
+      firesBefore: 4,
+      skipped: 0,
     });
   });
 

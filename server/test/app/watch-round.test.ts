@@ -199,6 +199,7 @@ function watch(id: string, over: Partial<WatchDefinition> = {}, rest: Partial<Wa
     depth: 1,
     createdAt: new Date(clock.now()).toISOString(),
     lastFire: 0,
+    firesTold: 0,
     due: 'NOW',
     ...rest,
   };

@@ -410,6 +410,8 @@ describe('What is known of watches', () => {
       error: null,
       author,
       depth,
+      firesBefore: 0,
+      skipped: 0,
     };
     await world.storage.watches.record({
       claim: claim!,

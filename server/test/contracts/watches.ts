@@ -41,6 +41,7 @@ const watch = (
     depth: 1,
     createdAt: at,
     lastFire: 0,
+    firesTold: 0,
     due: 'NOW',
     ...more,
     definition: { ...definition, name: id.slice(0, 8), ...more.definition },
@@ -68,6 +69,8 @@ const fireOf = (claim: ClaimedPoll, more: Partial<Fire> = {}): Fire => ({
   error: null,
   author: claim.author,
   depth: claim.depth,
+  firesBefore: claim.fires,
+  skipped: 0,
   ...more,
 });
 const outcomeOf = (claim: ClaimedPoll, more: Partial<PollOutcome> = {}): PollOutcome => ({
@@ -265,6 +268,7 @@ export function watchesContract(
         lateMs: expect.any(Number) as unknown,
         prevOutput: null,
         errors: 0,
+        fires: 0,
         overdue: false,
       });
       expect(await claim(on)).toEqual([]);
@@ -532,6 +536,31 @@ export function watchesContract(
       const all = [1, 2, 3].flatMap((poll) => order.map((id) => [id, poll]));
       expect(await told(99)).toEqual(all);
       expect(await told(3)).toEqual(all.slice(0, 3));
+    });
+
+    it('waits with at most four of before it, and ends, whatever is in between; what is told takes along all before it (D-84)', async () => {
+      const on = await machine();
+      const one = watch();
+      let made = await watching(on, [one]);
+      const polls = async (): Promise<readonly number[]> => (await fires(made.id)).map(({ poll }) => poll);
+      const next = async (more: Partial<Fire> = {}): Promise<Fire> => {
+        const claimed = await claimOne(on);
+        await record(firing(claimed, more));
+        made = await put(made, [says({ ...one, due: 'NOW' })]);
+        return fireOf(claimed, more);
+      };
+      for (let poll = 1; poll <= 9; poll += 1) await next();
+      expect(await polls()).toEqual([1, 2, 3, 4, 9]);
+      await next({ ended: true });
+      expect(await polls()).toEqual([1, 2, 3, 4, 10]);
+      await next();
+      const fire = await next();
+      expect(await polls()).toEqual([1, 2, 3, 4, 10, 12]);
+      expect(fire).toMatchObject({ poll: 12, firesBefore: 11, skipped: 0 });
+      const fourth = (await fires(made.id))[3]!;
+      await put(made, [{ kind: 'SYSTEM', text: 'it fired', source: 'WATCH', fire: fourth }]);
+      expect(await polls()).toEqual([10, 12]);
+      expect(await get().storage.watches.get(one.id)).toMatchObject({ polls: 12, fires: 12 });
     });
 
     it('is found by its workstream, page by page, however much waits for each (D-84)', async () => {

@@ -4,7 +4,7 @@
  */
 import type { Entry, Fire, Watch } from 'schema/projection';
 import { recordParameters } from '../../src/adapters/storage/watches.ts';
-import { watchCapacity } from '../../src/core/watches/definition.ts';
+import { fireCapacity, watchCapacity } from '../../src/core/watches/definition.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import {
   pollsKept,
@@ -149,6 +149,7 @@ export function createMemoryWatches({
       lateMs: Math.max(0, now - row.next!),
       prevOutput: row.lastOutput,
       errors: row.errors,
+      fires: row.fires,
       overdue: deadlineOf(row.watch) <= now,
     };
   }
@@ -185,7 +186,10 @@ export function createMemoryWatches({
       ...(fresh && { errors: said.errors }),
       ...(fresh &&
         ran && { lastExitCode: exitCode, lastError: error, lastOutput: said.output ?? row.lastOutput }),
-      ...(fresh && isNew && { waiting: [...row.waiting, fire] }),
+      ...(fresh &&
+        fire && {
+          waiting: [...row.waiting.filter((other) => keepsPlace(row, other, fire)), ...(isNew ? [fire] : [])],
+        }),
       next: fresh ? nextOf(row, said, now) : row.next,
     });
     return fresh ? 'RECORDED' : 'STALE';
@@ -240,7 +244,7 @@ export function createMemoryWatches({
         if (fire && teller?.workstreamId === workstreamId)
           next = new Map(next).set(fire.watchId, {
             ...teller,
-            waiting: teller.waiting.filter((other) => other.poll !== fire.poll),
+            waiting: teller.waiting.filter((other) => other.poll > fire.poll),
           });
       }
       rows = next;
@@ -339,6 +343,12 @@ function nextOf(
   const beyond = scheduled + every * (Math.floor(Math.max(0, now - scheduled) / every) + 1);
   return Math.min(beyond, now + every, deadlineOf(row.watch));
 }
+
+/** Beside a new one: what is among the first of its watch, or an end. */
+const keepsPlace = ({ waiting }: Row, one: Fire, fire: Fire): boolean =>
+  one.ended ||
+  one.poll > fire.poll ||
+  waiting.filter(({ poll }) => poll < one.poll).length < fireCapacity - 1;
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const placeOf = ({ watch }: Row): string => `${watch.createdAt} ${watch.id}`;

@@ -411,6 +411,7 @@ const ci: Watch = {
   depth: 1,
   createdAt: at,
   lastFire: 0,
+  firesTold: 0,
   due: 'LATER',
 };
 const fired: Fire = {

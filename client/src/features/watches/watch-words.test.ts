@@ -35,6 +35,7 @@ const watch = (part: Partial<Watch> = {}): Watch => ({
   depth: 1,
   createdAt: at,
   lastFire: 0,
+  firesTold: 0,
   due: 'LATER',
   ...part,
 });
@@ -113,6 +114,8 @@ const fire = (part: Partial<Fire> = {}): Fire => ({
   error: null,
   author,
   depth: 1,
+  firesBefore: 0,
+  skipped: 0,
   ...part,
 });
 
@@ -121,6 +124,12 @@ it('tells where a watch was when it fired, and that a fire too far from a person
   expect(fireFacts(fire({ ended: false, exitCode: null }))).toMatch(/did not end by itself\.$/);
   expect(fireFacts(fire({ reason: 'DEADLINE', exitCode: null }))).toBe(
     'After 2 of 100 polls, 12 min after it was made. It has ended.',
+  );
+  expect(fireFacts(fire({ ended: false, skipped: 1 }))).toMatch(
+    / 1 fire right before it is left out: too many waited\.$/,
+  );
+  expect(fireFacts(fire({ skipped: 1_200 }))).toMatch(
+    / 1,200 fires right before it are left out: too many waited\.$/,
   );
   expect([5, 6].map((depth) => fireFacts(fire({ depth })).includes('No turn was started'))).toEqual([
     false,

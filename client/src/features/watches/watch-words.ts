@@ -97,9 +97,12 @@ export const exitWords = (exitCode: number | null): string =>
 
 /** Where it was in its polls, in one line. */
 export function fireFacts(
-  fire: Pick<Fire, 'poll' | 'reason' | 'definition' | 'elapsedSeconds' | 'exitCode' | 'ended' | 'depth'>,
+  fire: Pick<
+    Fire,
+    'poll' | 'reason' | 'definition' | 'elapsedSeconds' | 'exitCode' | 'ended' | 'depth' | 'skipped'
+  >,
 ): string {
-  const { poll, reason, definition, elapsedSeconds, exitCode, ended, depth } = fire;
+  const { poll, reason, definition, elapsedSeconds, exitCode, ended, depth, skipped } = fire;
   const isPoll = reason !== 'DEADLINE';
   const said = [
     isPoll
@@ -112,7 +115,11 @@ export function fireFacts(
     depth > maxDepth
       ? ` No turn was started: more than ${maxDepth} watches stand between it and a person.`
       : '';
-  return `${said}.${ended ? ' It has ended.' : ''}${stays}`;
+  const left =
+    skipped > 0
+      ? ` ${tokensInFull(skipped)} ${skipped === 1 ? 'fire' : 'fires'} right before it ${skipped === 1 ? 'is' : 'are'} left out: too many waited.`
+      : '';
+  return `${said}.${ended ? ' It has ended.' : ''}${left}${stays}`;
 }
 
 /** That no person began a turn, and how many watches stand between. */

@@ -33,6 +33,7 @@ export const watchRecordFields = graphql(
       depth
       createdAt
       lastFire
+      firesTold
       due
     }
   `,
@@ -57,6 +58,8 @@ export const fireFields = graphql(
         ...AuthorFields
       }
       depth
+      firesBefore
+      skipped
     }
   `,
   [watchDefinitionFields, authorFields],

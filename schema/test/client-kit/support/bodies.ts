@@ -104,6 +104,7 @@ const watch: Watch = {
   depth: 1,
   createdAt: at,
   lastFire: 0,
+  firesTold: 0,
   due: 'LATER',
 };
 
@@ -119,6 +120,8 @@ const fire: Fire = {
   error: null,
   author,
   depth: 1,
+  firesBefore: 2,
+  skipped: 1,
 };
 
 /** Total: a new kind does not compile until it stands here. */

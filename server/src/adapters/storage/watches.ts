@@ -7,6 +7,7 @@
  */
 import type { Fire, Watch } from 'schema/projection';
 import { cutHead } from '../../core/kit/cut.ts';
+import { fireCapacity } from '../../core/watches/definition.ts';
 import { storable } from '../../core/kit/storable.ts';
 import {
   isFired,
@@ -64,7 +65,7 @@ const claimSql = `
   update watch t set claim = gen_random_uuid()::text, claimed_by = :sessionId, lease_until = ${now} + :leaseMs * interval '1 millisecond',
     claim_canceled = false
   from due where t.id = due.id
-  returning t.id, t.claim, t.workstream_id as "workstreamId", t.watch, t.polls, due.late, t.errors, t.last_output as output,
+  returning t.id, t.claim, t.workstream_id as "workstreamId", t.watch, t.polls, t.fires, due.late, t.errors, t.last_output as output,
     ${ms('t.next_poll_at')} as scheduled, coalesce(t.deadline <= ${now}, false) as overdue,
     (select workspace from workstream w where w.id = t.workstream_id) as workspace`;
 
@@ -75,6 +76,7 @@ interface Claimed {
   readonly watch: Watch;
   readonly workspace: string;
   readonly polls: number;
+  readonly fires: number;
   readonly late: number;
   readonly errors: number;
   readonly output: string | null;
@@ -100,7 +102,8 @@ const bringForwardSql = `
 /**
  * The next poll keeps the cadence: missed ones are left out, and none is put off by more than an interval when the clock
  * went back. What was made due meanwhile stays so. The poll of a claim that was canceled is written down and tells
- * nothing; one that was not run is no poll.
+ * nothing; one that was not run is no poll. Where too many wait, what is neither among the first of its watch nor an end
+ * makes room for the new one.
  */
 const recordSql = `
   with held as (
@@ -128,6 +131,10 @@ const recordSql = `
     from landed where :ran),
   forgotten as (
     delete from watch_poll p using landed where p.watch_id = landed.id and p.poll <= landed.polls - ${pollsKept}),
+  skipped as (
+    delete from watch_delivery d using landed
+    where fresh and d.watch_id = landed.id and d.poll < (:fire::jsonb ->> 'poll')::int and not (d.fire ->> 'ended')::boolean
+      and (select count(*) from watch_delivery o where o.watch_id = d.watch_id and o.poll < d.poll) >= ${fireCapacity - 1}),
   told as (
     insert into watch_delivery (watch_id, poll, workstream_id, fire, at)
     select id, (:fire::jsonb ->> 'poll')::int, workstream_id, :fire::jsonb, ${now} from landed where fresh and :fire::text is not null
@@ -305,7 +312,20 @@ function cutBytes(text: string, bytes: number): string {
 }
 
 function claimedPoll(row: Claimed): ClaimedPoll {
-  const { id, claim, workstreamId, watch, workspace, polls, late, errors, output, scheduled, overdue } = row;
+  const {
+    id,
+    claim,
+    workstreamId,
+    watch,
+    workspace,
+    polls,
+    fires,
+    late,
+    errors,
+    output,
+    scheduled,
+    overdue,
+  } = row;
   const { version, definition, author, depth, createdAt } = watch;
   return {
     claim,
@@ -322,6 +342,7 @@ function claimedPoll(row: Claimed): ClaimedPoll {
     lateMs: Math.max(0, late),
     prevOutput: output,
     errors,
+    fires,
     overdue,
   };
 }

@@ -36,9 +36,10 @@ const putWatch = `
     errors = case when excluded.version = t.version then t.errors else 0 end,
     last_output = case when excluded.watch #>> '{definition,command}' = t.watch #>> '{definition,command}' then t.last_output end`;
 
+/** And what is of an earlier poll, which nobody will write down after that. */
 const writtenDown = `
   delete from watch_delivery d using jsonb_to_recordset(:fires::jsonb) as said ("watchId" text, poll int)
-  where d.workstream_id = :workstreamId and d.watch_id = said."watchId" and d.poll = said.poll`;
+  where d.workstream_id = :workstreamId and d.watch_id = said."watchId" and d.poll <= said.poll`;
 
 /** Nothing is asked of the database when no entry is about a watch. */
 export async function writeWatches(

@@ -135,7 +135,17 @@ const sentences = (...said: readonly (string | null)[]): string | null =>
   said.filter((part) => part !== null).join(' ') || null;
 
 const fireOf = (
-  { watchId, poll: number, definition, author, depth, createdAt, scheduledAt, prevOutput }: ClaimedPoll,
+  {
+    watchId,
+    poll: number,
+    definition,
+    author,
+    depth,
+    createdAt,
+    scheduledAt,
+    prevOutput,
+    fires,
+  }: ClaimedPoll,
   {
     reason,
     ended,
@@ -155,6 +165,8 @@ const fireOf = (
   error,
   author,
   depth,
+  firesBefore: fires,
+  skipped: 0,
 });
 
 const secondsBetween = (from: string, to: string): number =>

@@ -7,6 +7,9 @@ import { parseDuration } from './duration.ts';
 
 export { mostPolls, usualPolls, watchCapacity } from 'schema/projection';
 
+/** Fires of a watch that wait together, at most, ends not counted: the first ones, and the latest. */
+export const fireCapacity = 5;
+
 const leastSeconds = 10;
 const mostSeconds = 86_400;
 const maxWatchName = 60;

@@ -5,7 +5,8 @@
  * Invariants: a fire is written down once, whoever tells it and how often; nothing of a watch that has ended meanwhile is;
  * a turn of another author hears of none (D-12); beyond `maxDepth` it is written down and starts nothing (D-85); after a
  * turn that failed or was stopped it waits for the next one; fires that wait together start one turn; those of one watch are
- * written down in the order of its polls, whoever edited it in between.
+ * written down in the order of its polls, whoever edited it in between. Of those of one watch that wait the first and the
+ * latest are kept, and each end; the next one that is written down says how many were not.
  */
 import {
   liveTurn,
@@ -17,6 +18,7 @@ import {
 } from 'schema/projection';
 import { admit, patch, type StepDraft } from '../step-draft.ts';
 import { startTurnOn } from '../turn/start.ts';
+import { fireCapacity } from './definition.ts';
 import { fireAsTold } from './message.ts';
 import { ended, watchesOf, writeWatch } from './watch.ts';
 
@@ -29,7 +31,7 @@ export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraf
       isDue(draft, fire) && ![...waiting, ...fires.slice(0, i)].some((other) => isSame(other, fire)),
   );
   if (fresh.length === 0) return draft;
-  const heard = patch(draft, { fires: [...waiting, ...fresh] });
+  const heard = patch(draft, { fires: bounded([...waiting, ...fresh]) });
   return liveTurn(draft.state.projection) || draft.state.closing ? heard : deliver(heard);
 }
 
@@ -59,6 +61,14 @@ export function deliver(draft: StepDraft): StepDraft {
   );
 }
 
+/** As the outbox bounds them: what that left out meanwhile may be here still. */
+const bounded = (fires: readonly Fire[]): readonly Fire[] =>
+  fires.filter((fire) => {
+    const others = fires.filter(({ watchId }) => watchId === fire.watchId);
+    const isLatest = others.every(({ poll }) => poll <= fire.poll);
+    return fire.ended || isLatest || others.filter(({ poll }) => poll < fire.poll).length < fireCapacity - 1;
+  });
+
 const startsTurn = (fire: Fire): boolean => fire.depth <= maxDepth;
 
 /** After a turn that failed or was stopped: kept for the next one. */
@@ -82,8 +92,11 @@ const isSame = (a: Fire, b: Fire): boolean => a.watchId === b.watchId && a.poll 
 function writeDown(draft: StepDraft, fire: Fire): StepDraft {
   const watch = watchOf(draft, fire);
   if (!watch) return draft;
-  const said = admit(draft, { kind: 'SYSTEM', text: fireAsTold(fire), source: watchSource, fire });
-  const told: Watch = { ...watch, lastFire: fire.poll, due: null };
+  // Not what the outbox left out: some of that may have been here, and told.
+  const whole: Fire = { ...fire, skipped: Math.max(0, fire.firesBefore - watch.firesTold) };
+  const said = admit(draft, { kind: 'SYSTEM', text: fireAsTold(whole), source: watchSource, fire: whole });
+  const firesTold = fire.firesBefore + (endOf(fire) === 'FIRED' ? 1 : 0);
+  const told: Watch = { ...watch, lastFire: fire.poll, firesTold, due: null };
   // Edited meanwhile, it waits for something else, and goes on. A deadline has no poll of its own, so that nothing could
   // be told apart from it any more.
   const ends =

@@ -35,6 +35,7 @@ export function makeWatch(
     depth,
     createdAt: d.at,
     lastFire: 0,
+    firesTold: 0,
     due: 'LATER',
   };
   return { type: 'made', draft: writeWatch(d, watch), watch };
@@ -121,10 +122,13 @@ export const resumeAll = (draft: StepDraft): StepDraft =>
 export const writeWatch = (draft: StepDraft, watch: Watch): StepDraft =>
   admit(draft, { kind: 'WATCH', watch });
 
-/** By its id, or by its name. */
+/** As people command it: what bears its id as a name is another one. */
+const byId = (draft: StepDraft, watchId: string): Watch | undefined =>
+  watchesOf(draft).find(({ id }) => id === watchId);
+
+/** As the model calls it: by its id, or by its name. */
 export const find = (draft: StepDraft, watch: string): Watch | undefined =>
-  watchesOf(draft).find(({ id }) => id === watch) ??
-  watchesOf(draft).find(({ definition }) => definition.name === watch);
+  byId(draft, watch) ?? watchesOf(draft).find(({ definition }) => definition.name === watch);
 
 const gone = (draft: StepDraft): CoreRefusal =>
   refuse({ code: 'WATCH_NOT_FOUND', watchIds: watchesOf(draft).map(({ id }) => id) });

@@ -52,6 +52,7 @@ const watch = (more: Partial<Watch> = {}): Watch => {
     depth: 1,
     createdAt: at,
     lastFire: 0,
+    firesTold: 0,
     due: 'NOW',
     ...more,
   };
@@ -67,7 +68,7 @@ const outcomeOf = (claim: ClaimedPoll, more: Partial<PollOutcome> = {}): PollOut
   fire: null,
   ...more,
 });
-const fireOf = ({ watchId, poll, definition, author, depth }: ClaimedPoll): Fire => ({
+const fireOf = ({ watchId, poll, definition, author, depth, fires }: ClaimedPoll): Fire => ({
   watchId,
   poll,
   reason: 'CHANGE',
@@ -79,6 +80,8 @@ const fireOf = ({ watchId, poll, definition, author, depth }: ClaimedPoll): Fire
   error: null,
   author,
   depth,
+  firesBefore: fires,
+  skipped: 0,
 });
 const claim = (by: Session = session, limit = 16, store = watches) =>
   store.claim({ sessionId: by.id, host, limit, perWorkstream: 2, leaseMs: 60_000 });

@@ -39,6 +39,7 @@ function rowOf(name: string, { watch, definition, row }: RowParts = {}): WatchRo
       depth: 1,
       createdAt: '2026-01-02T03:00:00.000Z',
       lastFire: 0,
+      firesTold: 0,
       due: null,
       ...watch,
     },

@@ -49,6 +49,8 @@ interface Known {
   /** What is to be told, by its poll. */
   readonly said: Map<number, Fire>;
   readonly told: Set<number>;
+  /** How many had not been told when this poll was kept. */
+  readonly waited: Map<number, number>;
   /** The poll of the fire that ended it; null: it was canceled, or lives. */
   endedBy: number | null;
 }
@@ -79,6 +81,8 @@ export interface WatchLaws {
 }
 
 const perWorkstream = 2;
+/** Fires of a watch, of which some may be left out when there is one more. */
+const mostWaiting = 5;
 
 export function createWatchLaws(now: () => number, note: (what: string) => void): WatchLaws {
   const known = new Map<string, Known>();
@@ -205,6 +209,8 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
       one.said.get(fire.poll)?.reason !== 'DEADLINE'
     )
       violate('D-84', `${what}, and said something before`);
+    const untold = [...one.said.keys()].filter((before) => !one.told.has(before) && before < fire.poll);
+    one.waited.set(fire.poll, untold.length);
     if (!one.said.has(fire.poll)) one.said.set(fire.poll, fire);
   }
 
@@ -250,6 +256,7 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
         claims: [],
         said: new Map(),
         told: new Set(),
+        waited: new Map(),
         endedBy: null,
       });
       return;
@@ -271,8 +278,19 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
     if ([...one.told].some((poll) => poll > fire.poll)) violate('D-84', `${what} after a later one`);
     if (one.watch.status === 'ENDED') violate('D-84', `${what}, and it has ended`);
     if (lifecycles.get(workstreamId) !== 'OPEN') violate('D-84', `${what}, which is closed`);
-    if (!isDeepStrictEqual(one.said.get(fire.poll), fire))
+    const { skipped, ...kept } = fire;
+    const said = one.said.get(fire.poll);
+    if (!said || !isDeepStrictEqual({ ...said, skipped }, { ...kept, skipped }))
       violate('D-84', `${what} otherwise than it was kept`);
+    const last = Math.max(0, ...one.told);
+    const left = [...one.said.values()].filter(({ poll }) => poll > last && poll < fire.poll);
+    if (left.length !== skipped) violate('D-84', `${what}, ${skipped} left out, of ${left.length}`);
+    if (left.some(({ ended: ends }) => ends)) violate('D-84', `${what}, and an end is left out`);
+    if (left.length > 0) {
+      note('some are left out');
+      if (one.waited.get(fire.poll)! < mostWaiting)
+        violate('D-84', `${what}, and some are left out where ${one.waited.get(fire.poll)} waited`);
+    }
     one.told.add(fire.poll);
     note('told');
   }
@@ -305,7 +323,9 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
       for (const [id, { watch, said, told: heard, endedBy }] of known)
         for (const [poll, fire] of said) {
           const isOver = watch.end === 'CANCELED' || (endedBy !== null && endedBy <= poll);
-          if (!heard.has(poll) && !isOver)
+          // What was left out is counted with the next that was told.
+          const isLeftOut = !fire.ended && [...heard].some((later) => later > poll);
+          if (!heard.has(poll) && !isOver && !isLeftOut)
             violate(
               'D-84',
               `poll ${poll} of ${id} (${fire.reason}) was kept, and is never told; the watch is ${watch.status} ${watch.end}`,

@@ -48,6 +48,8 @@ export function fireOf(watch: Watch, over: Partial<Fire> = {}): Fire {
     error: null,
     author,
     depth,
+    firesBefore: (over.poll ?? 1) - 1,
+    skipped: 0,
     ...over,
   };
 }
