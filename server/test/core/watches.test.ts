@@ -403,9 +403,15 @@ describe('the tool of the model', () => {
   });
 });
 
-it('a watch is found by its id, and by its name', () => {
+it('a watch is found by its id alone where people command it: a name is no id (D-11)', () => {
   const w = createWorld();
   make(w, {}, ann);
-  w.command(ann, { type: 'changeWatch', watchId: 'build', change: 'CANCEL' });
+  const refusal = { code: 'WATCH_NOT_FOUND', watchIds: [watchIn(w).id] };
+  for (const refused of [
+    w.command(ann, { type: 'changeWatch', watchId: 'build', change: 'CANCEL' }),
+    w.command(ann, { type: 'editWatch', watchId: 'build', version: 1, definition: definitionOf() }),
+  ])
+    expect(refused).toMatchObject({ entries: [], reply: { refusal } });
+  w.command(ann, { type: 'changeWatch', watchId: watchIn(w).id, change: 'CANCEL' });
   expect(names(w)).toEqual([]);
 });

@@ -51,7 +51,7 @@ export function editWatch(
     author,
   }: { readonly version: number; readonly definition: WatchDefinition; readonly author: Author },
 ): Made | CoreRefusal {
-  const known = find(draft, watchId);
+  const known = byId(draft, watchId);
   if (!known) return gone(draft);
   if (known.version !== version) return refuse({ code: 'STALE_WATCH', version: known.version });
   const name = definition.name === '' ? known.definition.name : definition.name;
@@ -75,7 +75,7 @@ export function changeWatch(
   watchId: string,
   change: 'PAUSE' | 'RESUME' | 'RUN_NOW' | 'CANCEL',
 ): Made | CoreRefusal {
-  const known = find(draft, watchId);
+  const known = byId(draft, watchId);
   if (!known) return gone(draft);
   const watch = changed(known, change);
   return { type: 'made', draft: watch === known ? draft : writeWatch(draft, watch), watch };
