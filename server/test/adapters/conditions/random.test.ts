@@ -49,7 +49,8 @@ const expressions = fc.letrec<Expressions>((of) => {
       fc.tuple(of('bool'), of('bool'), of('bool')).map(([a, b, c]) => `(${a} ? ${b} : ${c})`),
       method(of('string'), 'contains', of('string')),
       method(of('string'), 'startsWith', of('string')),
-      method(of('string'), 'matches', of('string')),
+      // Put together: of a broken one that is written out, the check would say so.
+      method(of('string'), 'matches', joinedBy(['+'], of('string'))),
       loop('exists', of('bool')),
       loop('all', of('bool')),
       call('any', loop('map', of('bool'))),
@@ -127,7 +128,7 @@ const output = fc.oneof(
 describe('The judge of conditions', () => {
   it(`answers to every sound condition over every output, within its bounds (seed ${seed})`, async () => {
     console.info(`CONDITION_SEED=${seed}`);
-    const seen = { holds: 0, holdsNot: 0, failed: 0 };
+    const seen = { holds: 0, holdsNot: 0, failed: 0, unjudged: 0 };
     await fc.assert(
       fc.asyncProperty(
         expressions.bool.filter((condition) => condition.length <= 4_000),

@@ -19,7 +19,7 @@ interface Token {
 }
 
 const pattern =
-  /(?<text>"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`)|(?<word>[A-Za-z_]\w*)|(?<sign>===|!==|=>|:=|\?\?|\?\.|\*\*|&&|\|\||==|!=|<=|>=|<>|\/\/|\d+(?:\.\d+)?|[^\s\w])/g;
+  /(?<text>"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`)|(?<word>[A-Za-z_]\w*)|(?<sign>===|!==|=~|~=|=>|:=|\?\?|\?\.|\*\*|&&|\|\||==|!=|<=|>=|<>|\/\/|\d+(?:\.\d+)?|[^\s\w])/g;
 
 function tokensOf(expression: string): readonly Token[] {
   return [...expression.matchAll(pattern)].map((match) => {
@@ -105,10 +105,14 @@ const signs: Readonly<
   '=': () => 'write `==` to compare.',
   '&': () => 'write `&&`.',
   '|': () => 'write `||`.',
-  '~': () => 'write `!`.',
+  '=~': () => 'write `output.matches("pattern")`.',
+  '~=': () => 'write `output.matches("pattern")`.',
+  '~': () => 'write `!` for not, and `output.matches("pattern")` for a pattern.',
   '@': () => null,
   ':': (before, after) =>
-    before === '[' || after === ']' ? 'write `output.substring(0, 3)` for a part of a text.' : null,
+    before === '[' || after === ']'
+      ? 'write `output.startsWith("abc")` or `output.endsWith("abc")` to ask how a text begins or ends; `output.substring(0, 3)` is a part of one that is at least that long.'
+      : null,
 };
 
 const words: Readonly<
@@ -170,6 +174,9 @@ const functions = new Map([
   ['dict', 'write `map`, as in `type(data) == map`.'],
 ]);
 
+const begins =
+  'write `.startsWith("abc")` to ask how a text begins; `.substring(0, 3)` is a part of one that is at least that long.';
+
 const methods = new Map([
   ['startswith', 'write `.startsWith`.'],
   ['endswith', 'write `.endsWith`.'],
@@ -186,7 +193,10 @@ const methods = new Map([
   ['trimEnd', 'write `.strip()`.'],
   ['trimStart', 'write `.strip()`.'],
   ['length', 'write `len(…)`.'],
-  ['count', 'write `len(…)`.'],
+  [
+    'count',
+    'write `len(output.split("x")) - 1` for how often a text has another, and `len(list.filter(x, x == 1))` for a list.',
+  ],
   ['some', 'write `.exists(x, …)`.'],
   ['any', 'write `.exists(x, …)`.'],
   ['every', 'write `.all(x, …)`.'],
@@ -197,9 +207,9 @@ const methods = new Map([
   ['search', 'write `.matches("pattern")`.'],
   ['format', 'texts are put together with `+`, as in `"exit " + str(exit_code)`.'],
   ['toString', 'write `str(…)`.'],
-  ['slice', 'write `.substring(0, 3)` of a text.'],
-  ['substr', 'write `.substring(0, 3)`.'],
-  ['charAt', 'write `.substring(0, 1)`.'],
+  ['slice', begins],
+  ['substr', begins],
+  ['charAt', begins],
   ['at', 'write `.get(-1)` of a list.'],
   ['isdigit', 'write `.matches("^[0-9]+$")`.'],
   ['items', 'write `data.exists(key, data[key] == 1)`.'],

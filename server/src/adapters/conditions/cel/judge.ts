@@ -9,6 +9,7 @@ import type { ConditionCheck, ConditionFacts, Verdict } from '../../../ports/con
 import { dataOf } from './json.ts';
 import { replaced, sized, typeName } from './language.ts';
 import { explain, locate, spelling, unsoundAt, type Fault } from './messages.ts';
+import { patternOf } from './patterns.ts';
 
 /** What an ASTNode has besides what its types tell. */
 interface Evaluated {
@@ -75,11 +76,12 @@ function* nodesOf(root: ASTNode): Generator<ASTNode> {
 const isNode = (part: unknown): part is ASTNode =>
   typeof part === 'object' && part !== null && 'op' in part && 'args' in part;
 
-/** Calls of what is replaced are renamed; bytes are refused, and so is reaching for what no data has. */
+/** Calls of what is replaced are renamed; bytes are refused, and so are broken patterns and reaching for what no data has. */
 function prepare(node: ASTNode): void {
   if (node.op === 'call' || node.op === 'rcall') {
     const [name] = node.args;
     if (name === 'bytes') throw refusal(node, 'Bytes are not for conditions: `output` is a text already.');
+    if (node.op === 'rcall' && name === 'matches') checkPattern(node.args[2][0]);
     // A tuple of the parser's own making, which nothing has read yet.
     (node.args as unknown[])[0] = replaced.get(name) ?? name;
   }
@@ -90,6 +92,16 @@ function prepare(node: ASTNode): void {
       node,
       `There is no \`.${node.args[1]}\` here. A key of that name is read as \`data["${node.args[1]}"]\`.`,
     );
+}
+
+/** One that is written in the condition; what another one is shows at a poll. */
+function checkPattern(node: ASTNode | undefined): void {
+  if (node?.op !== 'value' || typeof node.args !== 'string') return;
+  try {
+    patternOf(node.args);
+  } catch (error) {
+    throw refusal(node, (error as Error).message);
+  }
 }
 
 const refusal = (node: ASTNode, message: string): Fault =>

@@ -5,6 +5,7 @@
  * given. Bytes are left out: they grow outside the heap, where nothing bounds them.
  */
 import { Environment } from '@marcbachmann/cel-js';
+import { patternOf } from './patterns.ts';
 
 /** In the order a person is told them. */
 export const names = ['output', 'data', 'exit_code', 'prev_output', 'changed', 'poll', 'elapsed'] as const;
@@ -130,17 +131,56 @@ export function sized<T>(value: T): T {
 
 const tooLong = 'A text or a list in it grows too long.';
 
+/** Where it begins in the text, in code points as `len` counts; that of UTF-16 in the engine is another one. */
+const pointsTo = (text: string, unit: number): bigint => (unit < 0 ? -1n : sizeOf(text.slice(0, unit)));
+
+const isUnitsOnly = (text: string): boolean => !/[\ud800-\udfff]/.test(text);
+
+/** Null: the text has no such place. */
+function unitOf(text: string, point: bigint): number | null {
+  if (point < 0n || point > BigInt(text.length)) return null;
+  if (isUnitsOnly(text)) return Number(point);
+  let unit = 0;
+  for (let left = Number(point); left > 0; left -= 1) {
+    if (unit >= text.length) return null;
+    unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1;
+  }
+  return unit;
+}
+
+function placeIn(text: string, point: bigint): number {
+  const unit = unitOf(text, point);
+  if (unit !== null) return unit;
+  throw new Error(
+    point < 0n
+      ? `There is no place ${point} in a text: they are counted from 0. Write \`.endsWith("…")\` to ask how it ends.`
+      : `The text has ${sizeOf(text)} characters, and no place ${point}: write \`.startsWith("…")\` to ask how it begins, or ask \`len(text) >= ${point}\` first.`,
+  );
+}
+
+function partOf(text: string, from: bigint, to?: bigint): string {
+  const start = placeIn(text, from);
+  if (to === undefined) return text.slice(start);
+  if (to < from)
+    throw new Error(`substring() begins at ${from} and ends before that, at ${to}: write the lesser first.`);
+  return text.slice(start, placeIn(text, to));
+}
+
 const item = (list: readonly unknown[], at: bigint, otherwise: unknown): unknown =>
   list.at(Number(at)) ?? otherwise;
 
 /**
- * CEL's own of this name is replaced: `int("7\n")` is what a command prints, and a joined text has to be measured before it
- * is made. CEL cannot be told so, hence its calls are renamed when a condition is read (`judge.ts`).
+ * CEL's own of this name is replaced: `int("7\n")` is what a command prints, a joined text has to be measured before it
+ * is made, places in a text are counted in code points, and patterns are those of RE2. CEL cannot be told so, hence its calls are renamed when a condition is read (`judge.ts`).
  */
 export const replaced: ReadonlyMap<string, string> = new Map([
   ['int', 'int_'],
   ['double', 'float'],
   ['join', 'join_'],
+  ['matches', 'matches_'],
+  ['substring', 'substring_'],
+  ['indexOf', 'indexOf_'],
+  ['lastIndexOf', 'lastIndexOf_'],
 ]);
 
 const functions: readonly (readonly [signature: string, handler: Handler])[] = [
@@ -184,6 +224,19 @@ const functions: readonly (readonly [signature: string, handler: Handler])[] = [
   ['string.lower(): string', (v: string) => v.toLowerCase()],
   ['string.upper(): string', (v: string) => v.toUpperCase()],
   ['string.splitlines(): list<string>', linesOf],
+  ['string.matches_(string): bool', (v: string, pattern: string) => patternOf(pattern).test(v)],
+  ['string.substring_(int): string', partOf],
+  ['string.substring_(int, int): string', partOf],
+  ['string.indexOf_(string): int', (v: string, part: string) => pointsTo(v, v.indexOf(part))],
+  [
+    'string.indexOf_(string, int): int',
+    (v: string, part: string, from: bigint) => pointsTo(v, v.indexOf(part, placeIn(v, from))),
+  ],
+  ['string.lastIndexOf_(string): int', (v: string, part: string) => pointsTo(v, v.lastIndexOf(part))],
+  [
+    'string.lastIndexOf_(string, int): int',
+    (v: string, part: string, from: bigint) => pointsTo(v, v.lastIndexOf(part, placeIn(v, from))),
+  ],
   ['list.join_(): string', (v: readonly unknown[]) => joined(v, '')],
   ['list.join_(string): string', joined],
   ['list.get(int): dyn', (v: readonly unknown[], at: bigint) => item(v, at, null)],
@@ -194,8 +247,21 @@ const functions: readonly (readonly [signature: string, handler: Handler])[] = [
   ['map.values(): list', (v: object) => entriesOf(v).map(([, value]) => value)],
 ];
 
-/** JSON does not say whether 2 is a whole number or a fraction: arithmetic takes them together, as comparing does. */
+type AnyNumber = number | bigint | { valueOf(): bigint };
+
+/** As CEL compares numbers of two types: by value, and without rounding. */
+const isSame = (a: AnyNumber, b: AnyNumber): boolean =>
+  // eslint-disable-next-line eqeqeq -- Strictly, 1n is not 1.
+  a.valueOf() == b.valueOf();
+
+/**
+ * JSON does not say whether 2 is a whole number or a fraction: arithmetic takes them together, and so does comparing, where
+ * their types are known when the condition is read. Of `data` CEL does so itself.
+ */
 const operators: readonly (readonly [signature: string, handler: Handler])[] = [
+  ...(['int == double', 'int == uint', 'uint == double'] as const).map(
+    (of) => [`${of}: bool`, isSame] as const,
+  ),
   ['string in string: bool', (part: string, whole: string) => whole.includes(part)],
   ...(['int + double', 'double + int'] as const).map(
     (of) => [`${of}: double`, (a: number | bigint, b: number | bigint) => Number(a) + Number(b)] as const,

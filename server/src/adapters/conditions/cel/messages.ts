@@ -63,7 +63,7 @@ function wrongIn({ name, code }: Fault): Wrong {
 function told(expression: string, fault: Fault): string {
   const summary = fault.summary ?? fault.message;
   const node = fault.node as ASTNode | undefined;
-  const source = fault.range ? expression.slice(fault.range.start, fault.range.end) : '';
+  const source = fault.range ? wholeAt(expression, fault.range) : '';
   switch (fault.code) {
     case 'unexpected_token':
     case 'unexpected_character':
@@ -74,6 +74,23 @@ function told(expression: string, fault: Fault): string {
       return source.trim() === ''
         ? `The condition ends here, and ${expected(summary)} is missing.`
         : `${quoted(source)} cannot stand here: ${expected(summary)} is missing.`;
+    case 'unterminated_string':
+    case 'unterminated_triple_quoted_string':
+      return `The text that begins here has no end: close it with ${
+        expression
+          .slice(fault.range?.start)
+          .match(/["']+/)?.[0]
+          .slice(0, fault.code === 'unterminated_string' ? 1 : 3) ?? 'its quotes'
+      }, and write \`\\\\\` for a backslash in it.`;
+    case 'newline_in_string':
+      return 'A text ends in the line it begins in: close it there, write `\\n` for a line end in it, or put it between `"""`.';
+    case 'invalid_escape_sequence':
+    case 'invalid_octal_escape':
+    case 'octal_escape_out_of_range':
+    case 'invalid_hex_escape':
+    case 'invalid_unicode_escape':
+    case 'invalid_unicode_surrogate':
+      return `${quoted(source)} means nothing in a text: write \`\\\\\` for a backslash, as in \`"\\\\d+"\`, or put r before the text, as in \`r"\\d+"\`.`;
     case 'limit_exceeded':
       return `The condition is too large here, or nested too deeply: ${summary}.`;
     case 'unknown_variable':
@@ -90,7 +107,7 @@ function told(expression: string, fault: Fault): string {
       return `Both sides of \`:\` have the same type, here true or false: write for instance \`exit_code == 0 ? output != "" : false\`. ${summary}.`;
     case 'cannot_index_type':
       return summary.includes("'string'")
-        ? 'A text has no items: write `output.substring(0, 1)` for its first character, `output.splitlines()[0]` for its first line, or `data` for the JSON in it.'
+        ? 'A text has no items: write `output.startsWith("x")` to ask how it begins, `output.substring(0, 1)` for the first character of one that is not empty, `output.splitlines()[0]` for its first line, or `data` for the JSON in it.'
         : `${summary}.`;
     case 'no_such_key':
       return `The data has no ${quoted(summary.replace(/^No such key: /, ''))}, or is no JSON: \`data.get("key")\` gives null for what is not there, and \`has(data.key)\` says whether it is.`;
@@ -105,6 +122,15 @@ function told(expression: string, fault: Fault): string {
     default:
       return summary;
   }
+}
+
+/** What stands there; whole characters, where the parser saw half of one. */
+function wholeAt(
+  expression: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): string {
+  const isHalf = (at: number): boolean => (expression.codePointAt(at - 1) ?? 0) > 0xffff;
+  return expression.slice(isHalf(start) ? start - 1 : start, isHalf(end) ? end + 1 : end);
 }
 
 /** `found no matching overload for 'sum(dyn)'`, `… 'null.contains(string)'` */
@@ -129,7 +155,9 @@ const ownOfCel = new Set(['size', 'string', 'double', 'uint', 'type', 'timestamp
 /** `no such overload: string == null`, `… !string` */
 function unfit(summary: string, node: ASTNode | undefined): string {
   const [, left, operator = '', right] =
-    /^no such overload: (\S+(?:, \S+)?) (\S+) (.+)$/.exec(summary.replaceAll(/dyn<(\w+)[^ ]*>/g, '$1')) ?? [];
+    /^no such overload: (.+?) (==|!=|in|[-+*/%]|[<>]=?) (.+)$/.exec(
+      summary.replaceAll(/dyn<(\w+)[^ ]*>/g, '$1'),
+    ) ?? [];
   const negated = /^no such overload: !(.+)$/.exec(summary);
   if (negated) {
     const inner = node?.op === '!_' ? sourceOf(node.args) : '';
@@ -142,10 +170,15 @@ function unfit(summary: string, node: ASTNode | undefined): string {
   if (left === 'string' && right === 'int')
     return `A text and a number do not go together with \`${operator}\`: write \`int(…)\` around the text.`;
   if (left === 'string' && right === 'null') return 'A text is never null: write `output == ""`.';
+  if (isOfNumbers(left) && isOfNumbers(right) && /^(?:==|!=|in)$/.test(operator))
+    return `Whole numbers and fractions in lists and maps are compared as data: write \`dyn(…)\` around both sides of \`${operator}\`.`;
   if (operator === 'in')
     return `\`in\` looks for a text in a text, an item in a list or a key in a map, not for a ${left} in a ${right}.`;
   return `\`${operator}\` is not defined for ${left} and ${right}.`;
 }
+
+/** `list<int>`, `map<string, double>`, `double` */
+const isOfNumbers = (type = ''): boolean => /(?:^|[< ])(?:u?int|double)>*$/.test(type);
 
 const isChained = (node: ASTNode): boolean =>
   Array.isArray(node.args) && isComparison(node.args[0] as ASTNode | undefined);
@@ -227,11 +260,12 @@ const written: Readonly<Record<string, string>> = {
   IDENTIFIER: 'name',
 };
 
-const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
+const short = (text: string): string =>
+  text.length > 80 ? `${wholeAt(text, { start: 0, end: 80 })}…` : text;
 const quoted = (text: string): string => `\`${short(text.trim()).replaceAll('`', "'")}\``;
 
 /** Control characters, too, that a text in the condition may hold. */
 const oneLine = (message: string): string => {
   const line = message.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
-  return line.length > 500 ? `${line.slice(0, 499)}…` : line;
+  return line.length > 500 ? `${wholeAt(line, { start: 0, end: 498 })}…` : line;
 };
