@@ -1,5 +1,6 @@
 /** Owns: what an entry about a watch is told as in the transcript. Pure. */
 import type { Author, Watch } from 'schema/projection';
+import { visibleLine } from './visible.ts';
 import { spanWords } from './watch-words.ts';
 
 export interface WatchNews {
@@ -14,14 +15,16 @@ export interface WatchNews {
  */
 export function watchNews(before: Watch | undefined, now: Watch, at: string): WatchNews | null {
   const { definition, version, status, pausedBy, author, due } = now;
-  const name = `Watch “${definition.name}”`;
+  const name = `Watch “${visibleLine(definition.name)}”`;
   const tell = (what: string, by: Author | null = null): WatchNews => ({ text: `${name} ${what}`, by });
   // What it ends with is a fire, which says so, but for this.
   if (status === 'ENDED') return now.end === 'CANCELED' ? tell('cancelled') : null;
   if (!before && version === 1 && now.createdAt === at) return tell(`made: ${sayingOf(now)}`);
   if (before ? version > before.version : version > 1 && due === 'LATER') {
     const named =
-      before && before.definition.name !== definition.name ? `, once “${before.definition.name}”` : '';
+      before && before.definition.name !== definition.name
+        ? `, once “${visibleLine(before.definition.name)}”`
+        : '';
     return tell(`edited${named}: ${sayingOf(now)}`, author);
   }
   if (status === 'PAUSED')

@@ -26,6 +26,7 @@ import type { Api } from '../../lib/api.svelte.ts';
 import type { NewWatch, WatchChange } from './draft.ts';
 import type { Poll } from './poll-chart.ts';
 import type { Trial } from './trial-words.ts';
+import { visibleLine } from './visible.ts';
 
 type Asks = Pick<Api, 'client' | 'explain' | 'signedOut'>;
 
@@ -110,7 +111,7 @@ export class WorkstreamWatches {
     const { problem } = deeds[deed];
     if (problem?.code === 'WATCH_NOT_FOUND') {
       // It is about to go from the list, and the refusal with it.
-      this.notice = `“${definition.name}”: ${problem.message}`;
+      this.notice = `“${visibleLine(definition.name)}”: ${problem.message}`;
       deeds[deed].forget();
     }
     await this.look();
