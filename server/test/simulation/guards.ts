@@ -449,7 +449,7 @@ export const guards: readonly Guard[] = [
     without: [
       change(
         'src/core/turn/compacted.ts',
-        'if (told >= weightOfAll(draft.state.conversation))',
+        'if (told >= weightOfAll(draft.state.conversation) || usedOf(mark) >= usedOf(context))',
         'if (told < 0 && weightOfAll(draft.state.conversation) > 0)',
       ),
     ],
