@@ -7,4 +7,5 @@ export * from './fold.ts';
 export * from './items.ts';
 export * from './state.ts';
 export * from './view.ts';
+export * from './visible.ts';
 export * from './watch-bounds.ts';

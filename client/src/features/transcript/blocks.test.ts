@@ -426,6 +426,8 @@ const fired: Fire = {
   error: null,
   author,
   depth: 1,
+  firesBefore: 0,
+  skipped: 0,
 };
 const begun = (depth?: number, startedAt = at): EntryBody => ({
   kind: 'TURN',

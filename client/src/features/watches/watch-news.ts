@@ -1,6 +1,5 @@
 /** Owns: what an entry about a watch is told as in the transcript. Pure. */
-import type { Author, Watch } from 'schema/projection';
-import { visibleLine } from './visible.ts';
+import { type Author, type Watch, visibleLine } from 'schema/projection';
 import { spanWords } from './watch-words.ts';
 
 export interface WatchNews {

@@ -26,7 +26,7 @@ import type { Api } from '../../lib/api.svelte.ts';
 import type { NewWatch, WatchChange } from './draft.ts';
 import type { Poll } from './poll-chart.ts';
 import type { Trial } from './trial-words.ts';
-import { visibleLine } from './visible.ts';
+import { visibleLine } from 'schema/projection';
 
 type Asks = Pick<Api, 'client' | 'explain' | 'signedOut'>;
 

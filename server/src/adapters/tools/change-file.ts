@@ -1,7 +1,7 @@
 /**
  * Owns: what writing and editing have in common: the preview as a diff, its basis, and the one move that does it.
  */
-import type { ToolResult } from 'schema/projection';
+import { type ToolResult, visibleLine } from 'schema/projection';
 import { placeInside, type Place } from './confine.ts';
 import { counted } from './counted.ts';
 import { unifiedDiff } from './diff.ts';
@@ -9,7 +9,6 @@ import { contentOf, textOf, type FileContent } from './file-content.ts';
 import type { ToolLimits } from './limits.ts';
 import { canceledBeforeStart, failed, isRefusal, refuse, type Previewed, type Refusal } from './tool.ts';
 import type { RunContext } from './tool.ts';
-import { visibleLine } from './visible.ts';
 import { writeInside } from './write-inside.ts';
 
 /** The new text of the file and what to tell the model when it is written. */

@@ -1,7 +1,7 @@
 /** Owns: what a command line must be before anybody is asked about it, told to the model. Does not own: the deny list (core). */
 import { deniedIn } from '../../core/approvals/denied.ts';
 import { refuse, type Refusal } from './tool.ts';
-import { visibleLine } from './visible.ts';
+import { visibleLine } from 'schema/projection';
 
 /** What is wrong with a command, and that nothing ran; null when it may be asked about and run. */
 export function refusedCommand(command: string): Refusal | null {

@@ -11,7 +11,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { quote } from '../../core/kit/quote.ts';
 import { isRefusal, refuse, type Refusal } from './tool.ts';
-import { visibleLine } from './visible.ts';
+import { visibleLine } from 'schema/projection';
 
 /** Where the tools of one workspace may go. */
 export interface Ground {

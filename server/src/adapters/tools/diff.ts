@@ -2,7 +2,7 @@
  * Owns: showing what a write would change, as a unified diff a person can read in full.
  */
 import { formatPatch, OMIT_HEADERS, structuredPatch } from 'diff';
-import { shorten, visible, visibleLine } from './visible.ts';
+import { visible, visibleLine } from 'schema/projection';
 
 /** Comparing two long, different texts can take for ever; then the whole is shown as replaced. */
 const effort = { timeout: 250, maxEditLength: 2_000 };
@@ -34,4 +34,17 @@ function replacement(before: string, after: string): string {
     ...next.map((line) => `+${line}`),
     '',
   ].join('\n');
+}
+
+/** At most `max` code units, never half a surrogate pair; `note` says how many lines are missing. */
+function shorten(text: string, max: number, note: (lines: number) => string): string {
+  if (text.length <= max) return text;
+  const lineEnd = text.lastIndexOf('\n', max);
+  let end = lineEnd > max / 2 ? lineEnd : max;
+  if (/[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
+  const missing = text
+    .slice(end)
+    .split('\n')
+    .filter((line) => line !== '').length;
+  return `${text.slice(0, end)}\n${note(missing)}\n`;
 }

@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { cut } from '../../core/kit/cut.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { PreparedCall, ToolCall, Tools } from '../../ports/tools.ts';
-import type { ToolResult } from 'schema/projection';
+import { type ToolResult, visibleLine } from 'schema/projection';
 import { argumentsHash } from './arguments-hash.ts';
 import { createEditFile } from './edit-file.ts';
 import { defaultLimits, type ToolLimits } from './limits.ts';
@@ -17,7 +17,6 @@ import { createListFiles } from './list-files.ts';
 import { createReadFile } from './read-file.ts';
 import { createShell } from './shell.ts';
 import { failed, isRefusal, refuse, type Refusal, type Tool } from './tool.ts';
-import { visibleLine } from './visible.ts';
 import { createWatch, type WatchToolDeps } from './watch.ts';
 import { createWriteFile } from './write-file.ts';
 

@@ -7,7 +7,7 @@ import { placeInside, type Ground } from './confine.ts';
 import type { ToolLimits } from './limits.ts';
 import { openFolder, type Folder } from './open-inside.ts';
 import { canceledBeforeStart, failed, isRefusal, type Tool } from './tool.ts';
-import { visibleLine } from './visible.ts';
+import { visibleLine } from 'schema/projection';
 
 const defaultDepth = 2;
 const maxDepth = 10;

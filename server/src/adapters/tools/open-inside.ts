@@ -9,7 +9,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { closedTo, isClosed, isWithin, type Ground } from './confine.ts';
 import { refuse, type Refusal } from './tool.ts';
-import { visibleLine } from './visible.ts';
+import { visibleLine } from 'schema/projection';
 
 /** An open folder of the workspace. `close` it. */
 export interface Folder {

@@ -11,7 +11,7 @@ import { textOf } from './file-content.ts';
 import type { ToolLimits } from './limits.ts';
 import { openFile } from './open-inside.ts';
 import { canceledBeforeStart, failed, isRefusal, type Tool } from './tool.ts';
-import { visibleLine } from './visible.ts';
+import { visibleLine } from 'schema/projection';
 
 /** Bytes read past the last line returned, to say how many lines there are. */
 const countAheadBytes = 16_777_216;

@@ -5,12 +5,11 @@
 import * as z from 'zod';
 import { cut } from '../../core/kit/cut.ts';
 import type { CommandResult, Processes } from '../../ports/processes.ts';
-import type { ToolResult } from 'schema/projection';
+import { type ToolResult, visible, visibleLine } from 'schema/projection';
 import { refusedCommand } from './command.ts';
 import { rootOf } from './confine.ts';
 import type { ToolLimits } from './limits.ts';
 import { canceledBeforeStart, failed, isRefusal, type Tool } from './tool.ts';
-import { visible, visibleLine } from './visible.ts';
 
 const titleLength = 120;
 

@@ -19,10 +19,16 @@ import { spanOf } from '../../core/watches/message.ts';
 import { basisOf, watchTool } from '../../core/watches/tool.ts';
 import type { Conditions } from '../../ports/conditions.ts';
 import type { WatchRow, WatchStore } from '../../ports/watches.ts';
-import { isBlank, type ToolResult, type WatchDefinition, type WatchEnd } from 'schema/projection';
+import {
+  isBlank,
+  type ToolResult,
+  type WatchDefinition,
+  type WatchEnd,
+  visible,
+  visibleLine,
+} from 'schema/projection';
 import { refusedCommand } from './command.ts';
 import { failed, refuse, type Previewed, type Refusal, type Tool } from './tool.ts';
-import { visible, visibleLine } from './visible.ts';
 
 export interface WatchToolDeps {
   readonly store: Pick<WatchStore, 'list'>;

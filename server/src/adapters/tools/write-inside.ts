@@ -16,7 +16,7 @@ import type { Ground, Place } from './confine.ts';
 import { basisOf } from './file-content.ts';
 import { openFile, openFolder, whyNot, type Folder } from './open-inside.ts';
 import { isRefusal } from './tool.ts';
-import { visibleLine } from './visible.ts';
+import { visibleLine } from 'schema/projection';
 
 export type WriteOutcome =
   | { readonly type: 'written' }

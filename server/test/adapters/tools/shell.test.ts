@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { visible } from '../../../src/adapters/tools/visible.ts';
+import { visible } from 'schema/projection';
 import { createBench } from './support.ts';
 
 describe('the preview of a command', () => {

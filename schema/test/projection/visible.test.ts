@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { visible, visibleLine } from './visible.ts';
+import { visible, visibleLine } from 'schema/projection';
 
 it('shows what would hide or reorder a part of a text as its code point, and leaves all else as it is', () => {
   expect(visible('rm \u202Egpj.exe\u200B \u2066x\u2069\u001B[2J\r')).toBe(

@@ -1,6 +1,6 @@
 /**
- * Owns: showing what a model or a program wrote so that what a person reads is what is there, as the server does in what
- * it asks a person about. Bidirectional overrides and invisible characters could hide or reorder a part of it. Pure.
+ * Owns: showing text so that what a person reads is what is there, the same for server and client. Control characters,
+ * bidirectional overrides and invisible ones could hide or reorder a part of a command; each is shown as its code point.
  */
 
 /**
