@@ -71,7 +71,7 @@ describe('What the database refused and that cannot be given up now', () => {
         },
       }),
     ],
-    ['ends at its first command', () => ({ revision: 1 })],
+    ['ends at its first command', () => ({ revision: 1, watches: [] })],
   ])(
     'is told in the journal by the next that works, when it was dropped and what comes after it %s',
     async (_, broken) => {

@@ -135,6 +135,25 @@ describe('a fire at rest', () => {
     expect(w.state.projection.turn?.principal).toEqual(ann);
   });
 
+  it('is not hidden by what its watch said later as somebody else, though neither starts a turn (D-84, D-85; broke: it was lost)', () => {
+    const w = createWorld();
+    make(w, { name: 'a', repeat: true }, ann);
+    w.store();
+    w.send('go');
+    w.store();
+    fired(w, fireOf({ ...watchIn(w, 'a'), depth: 6 }, { poll: 2 }));
+    edit(w, 'a', bob);
+    fired(w, fireOf({ ...watchIn(w, 'a'), depth: 6 }, { poll: 3 }));
+    edit(w, 'a', ann);
+    fired(w, fireOf(watchIn(w, 'a'), { poll: 4 }));
+    answer(w);
+    expect(polls(w)).toEqual([
+      ['a', 2],
+      ['a', 3],
+      ['a', 4],
+    ]);
+  });
+
   it('does not wait behind what starts no turn (D-85)', () => {
     const w = createWorld();
     make(w, { name: 'b', repeat: true }, bob);

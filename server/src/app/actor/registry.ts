@@ -215,7 +215,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
 
   /** Throws when already the first step does. */
   function run(workstream: LoadedWorkstream): Actor {
-    const { id } = workstream;
+    const { id, projection } = workstream;
+    const isWatching = projection.watches.length > 0;
     let bug: string | null = null;
     let failedBefore = workstream.failedLoads > 0;
     let running: Actor | null = null;
@@ -240,7 +241,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     if (bug !== null) throw new Error(bug);
     running = actor;
     use(id, actor);
-    if (workstream.projection.watches.length > 0) void hear(id, actor);
+    if (isWatching) void hear(id, actor);
     return actor;
   }
 

@@ -47,8 +47,9 @@ export function deliver(draft: StepDraft): StepDraft {
   const isHis = (fire: Fire): boolean => fire.author.id === first.author.id;
   const before = (fire: Fire): readonly Fire[] =>
     due.filter((other) => other.watchId === fire.watchId && other.poll < fire.poll && !isHis(other));
-  const silent = before(first);
-  // They start nothing, so that there is nothing to wait for.
+  const lastOfOthers = Math.max(0, ...before(first).map(({ poll }) => poll));
+  // They start nothing, so that there is nothing to wait for; his own among them keep their place.
+  const silent = due.filter(({ watchId, poll }) => watchId === first.watchId && poll <= lastOfOthers);
   if (silent.length > 0)
     return deliver(
       silent.reduce(writeDown, patch(draft, { fires: due.filter((fire) => !silent.includes(fire)) })),
