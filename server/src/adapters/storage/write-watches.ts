@@ -9,9 +9,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Entry, Fire, Watch } from 'schema/projection';
 import { watchCapacity } from '../../core/watches/definition.ts';
 
-/** A watch that has a deadline is due then at the latest. */
+/** A watch that has a deadline is due then at the latest. Now is not rounded to the next millisecond, where it would be late. */
 const due = `case when :status <> 'ACTIVE' then null
-  when :due::text = 'NOW' then least(clock_timestamp(), :deadline::timestamptz)
+  when :due::text = 'NOW' then least(date_trunc('milliseconds', clock_timestamp()), :deadline::timestamptz)
   when :due::text = 'LATER' then least(clock_timestamp() + :everySeconds * interval '1 second', :deadline::timestamptz) end`;
 
 /** The place it has, or the first that is free; none is when there are too many, which the table refuses. */
