@@ -65,15 +65,19 @@ for (const [width, height] of sizes) {
     for (const name of ['Approve', 'Deny']) {
       const answer = button(question(page, 'shell'), name);
       await tabTo(page, answer);
-      expect(await isInSight(answer), `${name} is in sight`).toBe(true);
+      await expect
+        .poll(() => isInSight(answer), { timeout: 10_000, message: `${name} is in sight` })
+        .toBe(true);
     }
     await transcript(page).focus();
     for (const name of ['Approve', 'Deny']) {
       const answer = button(question(page, 'shell'), name);
       await answer.scrollIntoViewIfNeeded();
-      expect(await isInSight(answer), `${name} can be scrolled to`).toBe(true);
+      await expect
+        .poll(() => isInSight(answer), { timeout: 10_000, message: `${name} can be scrolled to` })
+        .toBe(true);
     }
-    expect(await isInSight(message(page))).toBe(true);
+    await expect.poll(() => isInSight(message(page)), { timeout: 10_000 }).toBe(true);
 
     // The title: as it stands, or opened with the keyboard where that has little room.
     const heading = head(page).getByRole('heading', { name: title, exact: true });
@@ -85,7 +89,7 @@ for (const [width, height] of sizes) {
       await picture(page, `small-${width}x${height}-title`);
     }
     expect(await isCut(heading)).toBe(false);
-    expect(await isInSight(heading)).toBe(true);
+    await expect.poll(() => isInSight(heading), { timeout: 10_000 }).toBe(true);
     expect(await share(page)).toBeGreaterThanOrEqual(40);
 
     // What waits: behind one line, in reach of the keyboard, and still not at the transcript's cost.
@@ -96,10 +100,10 @@ for (const [width, height] of sizes) {
     await expect.poll(() => waits(page).allInnerTexts()).toEqual(texts);
     await sees(page.getByRole('group', { name: 'What waits' }));
     await picture(page, `small-${width}x${height}-queue`);
-    expect(await isInSight(message(page))).toBe(true);
+    await expect.poll(() => isInSight(message(page)), { timeout: 10_000 }).toBe(true);
     const last = button(queue(page).getByRole('listitem').last(), 'Withdraw');
     await tabTo(page, last);
-    expect(await isInSight(last)).toBe(true);
+    await expect.poll(() => isInSight(last), { timeout: 10_000 }).toBe(true);
     expect(await share(page)).toBeGreaterThanOrEqual(40);
     expect(await scrollsSideways(page)).toBe(false);
 
