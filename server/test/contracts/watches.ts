@@ -14,40 +14,8 @@ import {
   randomId,
   type Made,
 } from '../adapters/storage/fixtures.ts';
+import { fireOf, outcomeOf, says, watchOf } from '../support/watch-fixtures.ts';
 
-const definition: WatchDefinition = {
-  name: 'a watch',
-  command: 'date',
-  condition: null,
-  everySeconds: 60,
-  maxPolls: 100,
-  deadline: null,
-  repeat: true,
-  instruction: null,
-};
-
-/** One that is due at once, but for what is said otherwise. */
-const watch = (
-  more: Partial<Omit<Watch, 'definition'>> & { readonly definition?: Partial<WatchDefinition> } = {},
-): Watch => {
-  const id = more.id ?? randomId();
-  return {
-    id,
-    version: 1,
-    status: 'ACTIVE',
-    pausedBy: null,
-    end: null,
-    author: ada,
-    depth: 1,
-    createdAt: at,
-    lastFire: 0,
-    firesTold: 0,
-    due: 'NOW',
-    ...more,
-    definition: { ...definition, name: id.slice(0, 8), ...more.definition },
-  };
-};
-const says = (said: Watch): EntryBody => ({ kind: 'WATCH', watch: said });
 const paused = (known: Watch): Watch => ({ ...known, status: 'PAUSED', pausedBy: 'PERSON', due: null });
 const ended = (known: Watch): Watch => ({ ...known, status: 'ENDED', end: 'CANCELED', due: null });
 const edited = (known: Watch, more: Partial<WatchDefinition> = {}): Watch => ({
@@ -57,32 +25,6 @@ const edited = (known: Watch, more: Partial<WatchDefinition> = {}): Watch => ({
   due: 'LATER',
 });
 
-const fireOf = (claim: ClaimedPoll, more: Partial<Fire> = {}): Fire => ({
-  watchId: claim.watchId,
-  poll: claim.poll,
-  reason: 'CHANGE',
-  ended: false,
-  definition: claim.definition,
-  elapsedSeconds: 9,
-  exitCode: 0,
-  output: 'new',
-  error: null,
-  author: claim.author,
-  depth: claim.depth,
-  firesBefore: claim.fires,
-  skipped: 0,
-  ...more,
-});
-const outcomeOf = (claim: ClaimedPoll, more: Partial<PollOutcome> = {}): PollOutcome => ({
-  claim,
-  durationMs: 5,
-  exitCode: 0,
-  output: `output of ${claim.poll}`,
-  error: null,
-  errors: 0,
-  fire: null,
-  ...more,
-});
 /** It has something to tell. */
 const firing = (claim: ClaimedPoll, more: Partial<Fire> = {}): PollOutcome =>
   outcomeOf(claim, { fire: fireOf(claim, more) });
@@ -154,7 +96,7 @@ export function watchesContract(
     it('is kept as its workstream wrote it, and found by its id and in the list of its workstream (D-80)', async () => {
       const on = await machine();
       const [first, second, third] = ['00', '01', '02'].map((second) =>
-        watch({ createdAt: `2026-11-30T10:00:${second}.000Z` }),
+        watchOf({ createdAt: `2026-11-30T10:00:${second}.000Z` }),
       ) as [Watch, Watch, Watch];
       let made = await watching(on, [first, second, third]);
       const gone = ended(second);
@@ -191,7 +133,7 @@ export function watchesContract(
     it('is listed among those of all workstreams, the newest first, once it has ended only where that is asked for', async () => {
       const on = await machine();
       const times = ['2999-01-03', '2999-01-02', '2999-01-01'];
-      const all = times.map((day) => watch({ createdAt: `${day}T00:00:00.000Z` }));
+      const all = times.map((day) => watchOf({ createdAt: `${day}T00:00:00.000Z` }));
       const mades = [];
       for (const one of all) mades.push(await watching(on, [one]));
       await put(mades[1]!, [says(ended(all[1]!))]);
@@ -209,21 +151,21 @@ export function watchesContract(
 
     it('shares its name with none of its workstream that has not ended (D-80)', async () => {
       const on = await machine();
-      const first = watch({ definition: { name: 'same' } });
-      const second = watch({ definition: { name: 'same' } });
+      const first = watchOf({ definition: { name: 'same' } });
+      const second = watchOf({ definition: { name: 'same' } });
       const made = await watching(on, [first]);
       expect((await get().storage.journal.commit(batchOf(made, [says(second)]))).type).toBe('conflict');
       expect(await get().storage.watches.get(second.id)).toBeNull();
-      await watching(on, [watch({ definition: { name: 'same' } })]);
+      await watching(on, [watchOf({ definition: { name: 'same' } })]);
       await put(made, [says(ended(first)), says(second)]);
       expect((await get().storage.watches.get(second.id))?.watch).toEqual(second);
     });
 
     it('is one of at most five of its workstream that have not ended (D-80)', async () => {
       const on = await machine();
-      const five = [1, 2, 3, 4, 5].map(() => watch());
+      const five = [1, 2, 3, 4, 5].map(() => watchOf());
       let made = await watching(on, five);
-      const sixth = watch();
+      const sixth = watchOf();
       expect((await get().storage.journal.commit(batchOf(made, [says(sixth)]))).type).toBe('conflict');
       // Each of them can be changed still, and the place of one that ends is free.
       made = await put(
@@ -231,12 +173,12 @@ export function watchesContract(
         five.map((one) => says(paused(one))),
       );
       made = await put(made, [says(ended(five[2]!)), says(sixth)]);
-      expect((await get().storage.journal.commit(batchOf(made, [says(watch())]))).type).toBe('conflict');
+      expect((await get().storage.journal.commit(batchOf(made, [says(watchOf())]))).type).toBe('conflict');
     });
 
     it('goes with its workstream, and what it had to tell too', async () => {
       const on = await machine();
-      const made = await watching(on, [watch()]);
+      const made = await watching(on, [watchOf()]);
       const claimed = await claimOne(on);
       await record(firing(claimed));
       await get().opened.remove(made.id);
@@ -250,7 +192,7 @@ export function watchesContract(
   describe('A due poll', () => {
     it('is claimed once, with all that it takes to run it (D-81)', async () => {
       const on = await machine();
-      const one = watch({ depth: 3 });
+      const one = watchOf({ depth: 3 });
       const made = await watching(on, [one]);
       const [claimed] = await claim(on);
       expect(claimed).toEqual({
@@ -277,8 +219,8 @@ export function watchesContract(
 
     it('has a claim that is its alone, also of those claimed together: its processes are ended by that (D-70)', async () => {
       const on = await machine();
-      await watching(on, [watch(), watch()]);
-      await watching(on, [watch()]);
+      await watching(on, [watchOf(), watchOf()]);
+      await watching(on, [watchOf()]);
       const claims = (await claim(on)).map((one) => one.claim);
       expect(claims).toHaveLength(3);
       expect(new Set(claims).size).toBe(3);
@@ -287,7 +229,7 @@ export function watchesContract(
     it('is not due before its time, and says how long that is (D-81)', async () => {
       const on = await machine();
       expect(await untilDue(on)).toBeNull();
-      const one = watch({ due: 'LATER' });
+      const one = watchOf({ due: 'LATER' });
       await watching(on, [one]);
       expect(await claim(on)).toEqual([]);
       expect(await untilDue(on)).toBeGreaterThan(40_000);
@@ -301,7 +243,7 @@ export function watchesContract(
       const on = await machine();
       const order: string[] = [];
       for (let i = 0; i < 4; i += 1) {
-        const one = watch();
+        const one = watchOf();
         await watching(on, [one]);
         order.push(one.id);
         await get().opened.passes(order, 1_000);
@@ -312,9 +254,9 @@ export function watchesContract(
 
     it('waits while two of its workstream are under way, and for those before it (D-81)', async () => {
       const on = await machine();
-      const all = [1, 2, 3, 4].map(() => watch());
+      const all = [1, 2, 3, 4].map(() => watchOf());
       await watching(on, all);
-      await watching(on, [watch()]);
+      await watching(on, [watchOf()]);
       const claims = await claim(on);
       const ofMany = claims.filter(({ watchId }) => all.some(({ id }) => id === watchId));
       expect({ all: claims.length, ofMany: ofMany.length }).toEqual({ all: 3, ofMany: 2 });
@@ -331,7 +273,7 @@ export function watchesContract(
       const { storage } = get();
       const [here, there] = [await machine(), await machine()];
       const other = { host: here.host, session: await beginSession(storage, randomId(), here.host) };
-      const one = watch();
+      const one = watchOf();
       let made = await watching(here, [one]);
       // Another process of this machine, while the owner lives; another machine, also when nobody does.
       expect(await claim(other)).toEqual([]);
@@ -358,7 +300,7 @@ export function watchesContract(
     it('of a server that is lost is another’s once its lease is over, or its session is (D-81, D-100)', async () => {
       const { storage, opened } = get();
       const on = await machine();
-      const [one, two] = [watch(), watch()];
+      const [one, two] = [watchOf(), watchOf()];
       const mades = [await watching(on, [one]), await watching(on, [two])];
       const [first, second] = await claim(on, { leaseMs: 5_000 });
       expect(await untilDue(on)).toBeLessThanOrEqual(5_000);
@@ -378,7 +320,7 @@ export function watchesContract(
 
     it('is counted: what is due, what is under way here, what is late, what waits to be told (D-81, D-84)', async () => {
       const on = await machine();
-      const all = [watch(), watch(), watch({ due: 'LATER' })];
+      const all = [watchOf(), watchOf(), watchOf({ due: 'LATER' })];
       for (const one of all) await watching(on, [one]);
       await get().opened.passes([all[0]!.id, all[1]!.id], 2_000);
       const counts = () => get().storage.watches.counts({ sessionId: on.session.id, host: on.host });
@@ -393,7 +335,7 @@ export function watchesContract(
   describe('What came of a poll', () => {
     it('is kept, with what the next one is told of it (D-84, D-86)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       await watching(on, [one]);
       const claimed = await claimOne(on);
       const failed = { exitCode: 3, output: 'bad', error: 'no such key', errors: 1, durationMs: 1_234 };
@@ -432,7 +374,7 @@ export function watchesContract(
 
     it('lands once: who has no claim, or not any more, changes nothing (D-84)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       await watching(on, [one]);
       const claimed = await claimOne(on);
       expect(await record(firing({ ...claimed, claim: 'another' }))).toBe('LOST');
@@ -447,7 +389,7 @@ export function watchesContract(
 
     it('keeps to the cadence: what was missed is left out, and nothing drifts (D-81)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       await watching(on, [one]);
       const first = await claimOne(on);
       await record(outcomeOf(first));
@@ -461,7 +403,7 @@ export function watchesContract(
 
     it('puts the next one off by no more than the interval when the clock went back meanwhile (D-81)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       await watching(on, [one]);
       const claimed = await claimOne(on);
       await get().opened.passes([one.id], -7_200_000);
@@ -475,7 +417,7 @@ export function watchesContract(
 
     it('leaves a time that was set meanwhile: run now is run now (D-80)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       const made = await watching(on, [one]);
       const claimed = await claimOne(on);
       await get().opened.passes([one.id], 1_000);
@@ -488,7 +430,7 @@ export function watchesContract(
 
     it('has its say waiting until the workstream has written it down (D-84)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       const made = await watching(on, [one]);
       const claimed = await claimOne(on);
       expect(await record(firing(claimed))).toBe('RECORDED');
@@ -511,7 +453,7 @@ export function watchesContract(
 
     it('is not taken away by who has only a copy of what was said, as a fork has (D-84)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       const made = await watching(on, [one]);
       const claimed = await claimOne(on);
       await record(firing(claimed));
@@ -522,7 +464,7 @@ export function watchesContract(
 
     it('waits with the others of its workstream, earlier polls first, whatever the clock did meanwhile (D-84)', async () => {
       const on = await machine();
-      const [one, two] = [watch(), watch()];
+      const [one, two] = [watchOf(), watchOf()];
       let made = await watching(on, [one, two]);
       const order = [one.id, two.id].toSorted();
       for (let poll = 1; poll <= 3; poll += 1) {
@@ -540,7 +482,7 @@ export function watchesContract(
 
     it('waits with at most four of before it, and ends, whatever is in between; what is told takes along all before it (D-84)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       let made = await watching(on, [one]);
       const polls = async (): Promise<readonly number[]> => (await fires(made.id)).map(({ poll }) => poll);
       const next = async (more: Partial<Fire> = {}): Promise<Fire> => {
@@ -567,7 +509,7 @@ export function watchesContract(
       const on = await machine();
       const ids: string[] = [];
       for (let i = 0; i < 3; i += 1) {
-        const made = await watching(on, [watch()]);
+        const made = await watching(on, [watchOf()]);
         ids.push(made.id);
       }
       for (const claimed of await claim(on)) await record(firing(claimed));
@@ -582,7 +524,7 @@ export function watchesContract(
       const { storage } = get();
       const [on, there] = [await machine(), await machine()];
       const other = { host: on.host, session: await beginSession(storage, randomId(), on.host) };
-      const [one, two] = [watch(), watch()];
+      const [one, two] = [watchOf(), watchOf()];
       let made = await watching(on, [one, two]);
       for (const claimed of await claim(on)) await record(firing(claimed));
       await get().opened.passes([one.id], 60_500);
@@ -604,7 +546,7 @@ export function watchesContract(
 
     it('is the last where it says so: nothing is due any more (D-81)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       const made = await watching(on, [one]);
       const claimed = await claimOne(on);
       expect(await record(firing(claimed, { reason: 'MAX_POLLS', ended: true }))).toBe('RECORDED');
@@ -630,7 +572,7 @@ export function watchesContract(
       ['ended', (one: Watch) => [ended(one)]],
     ] as const)('is only a poll, and tells nothing, once its watch was %s (D-84)', async (_, change) => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       const made = await watching(on, [one]);
       const claimed = await claimOne(on);
       await put(made, change(one).map(says));
@@ -669,7 +611,7 @@ export function watchesContract(
       'is waited for by the next one, when its watch was %s: no two at once (D-81)',
       async (_, change) => {
         const on = await machine();
-        const one = watch();
+        const one = watchOf();
         let made = await watching(on, [one]);
         const claimed = await claimOne(on);
         const { watches } = get().storage;
@@ -689,7 +631,7 @@ export function watchesContract(
 
     it('is for nothing any more when its watch has ended or is gone, and is for something otherwise (D-81)', async () => {
       const on = await machine();
-      const all = [watch(), watch(), watch(), watch()];
+      const all = [watchOf(), watchOf(), watchOf(), watchOf()];
       const mades = [];
       for (const one of all) mades.push(await watching(on, [one]));
       const claims = await claim(on);
@@ -703,7 +645,7 @@ export function watchesContract(
 
     it('is what the next is compared with, as long as the command is the same; an edit forgives errors (D-83)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       let made = await watching(on, [one]);
       await record(outcomeOf(await claimOne(on), { output: 'date', errors: 2 }));
       const again = { ...edited(one, { everySeconds: 30 }), due: 'NOW' } as const;
@@ -717,7 +659,7 @@ export function watchesContract(
 
     it('is nothing that the next is compared with, where its command did not run (D-83)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       await watching(on, [one]);
       const outputs = [null, 'date', null, 'time'];
       const before = [];
@@ -734,7 +676,7 @@ export function watchesContract(
 
     it('is followed by the deadline, where that is before the next one (D-81)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       const made = await watching(on, [one]);
       const now = (await get().storage.watches.get(one.id))?.nextPollAt ?? '';
       const deadline = new Date(Date.parse(now) + 30_000).toISOString();
@@ -747,7 +689,7 @@ export function watchesContract(
 
     it('comes at the deadline at the latest; what was not run then is no poll (D-80, D-81)', async () => {
       const on = await machine();
-      const known = watch();
+      const known = watchOf();
       const made = await watching(on, [known]);
       await record(outcomeOf(await claimOne(on)));
       // Half a minute before the next one.
@@ -772,7 +714,7 @@ export function watchesContract(
 
     it('is forgotten when two hundred came after it, and read page by page (D-86)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       await watching(on, [one]);
       for (let i = 0; i < pollsKept + 3; i += 1) {
         await record(outcomeOf(await claimOne(on)));
@@ -790,7 +732,7 @@ export function watchesContract(
 
     it('is kept as text that can be, of its output 64 KiB and in the list of polls the end (D-51, D-82)', async () => {
       const on = await machine();
-      const one = watch();
+      const one = watchOf();
       await watching(on, [one]);
       const output = `\0\ud800${'é'.repeat(40_000)}end`;
       const claimed = await claimOne(on);

@@ -5,6 +5,7 @@ import { createJournal } from '../../../src/adapters/storage/journal.ts';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
 import type { Orm } from '../../../src/adapters/storage/orm.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
+import { askedOf, type Asked } from '../../support/asked.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import {
   after,
@@ -32,25 +33,6 @@ beforeEach(async () => {
 });
 afterEach(() => session.end());
 afterAll(() => database.drop());
-
-interface Asked {
-  readonly query: string;
-  readonly params: readonly unknown[];
-}
-
-/** What the database is asked while `work` runs, in order. */
-async function asked(work: () => Promise<unknown>): Promise<readonly Asked[]> {
-  const queries: Asked[] = [];
-  const spy = vi.spyOn(orm.config.getLogger(), 'logQuery').mockImplementation(({ query = '', params }) => {
-    queries.push({ query, params: params ?? [] });
-  });
-  try {
-    await work();
-  } finally {
-    spy.mockRestore();
-  }
-  return queries;
-}
 
 /** The plan by which a query is answered, and how many rows and pages it looked at. */
 async function plan({ query, params }: Asked) {
@@ -87,9 +69,9 @@ describe('Counting model calls', () => {
     const made = await openWorkstream(storage, session);
     const journal = createJournal(orm);
     const batch = batchOf(made, [message('a')]);
-    const without = await asked(() => journal.commit(batch));
+    const without = await askedOf(orm, () => journal.commit(batch));
     const calls = [call(), call({ alias: 'other' }), call()];
-    const withCalls = await asked(() =>
+    const withCalls = await askedOf(orm, () =>
       journal.commit(batchOf(after(made, batch), [message('b')], { calls })),
     );
     expect(withCalls.length - without.length).toBe(1);
@@ -208,7 +190,7 @@ describe('A conversation that was summarised late', () => {
     await database.sql('analyze entry');
     const mark = batch.projection.checkpoint;
     let read: readonly { readonly revision: number }[] = [];
-    const queries = await asked(async () => {
+    const queries = await askedOf(orm, async () => {
       read = await journal.conversation(made.id, { through: before + 4, superseded: [], checkpoint: mark });
       expect((await journal.checkpointAt(made.id, before + 4))?.revision).toBe(before + 1);
       expect(await journal.checkpointAt(made.id, before)).toBeNull();

@@ -1,15 +1,17 @@
 /** What only PostgreSQL can show of watches; the rest is in the contract (`contracts/watches.ts`). */
-import type { EntryBody, Fire, Watch } from 'schema/projection';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { EntryBody, Watch } from 'schema/projection';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJournal } from '../../../src/adapters/storage/journal.ts';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
 import type { Orm } from '../../../src/adapters/storage/orm.ts';
 import { byIndex, createWatchStore } from '../../../src/adapters/storage/watches.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
-import type { ClaimedPoll, PollOutcome, WatchStore } from '../../../src/ports/watches.ts';
+import type { ClaimedPoll, WatchStore } from '../../../src/ports/watches.ts';
+import { askedOf, type Asked } from '../../support/asked.ts';
 import { audits } from '../../support/audits.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
-import { ada, after, at, batchOf, beginSession, message, openWorkstream, randomId } from './fixtures.ts';
+import { fireOf, outcomeOf, says, watchOf } from '../../support/watch-fixtures.ts';
+import { after, at, batchOf, beginSession, message, openWorkstream, randomId } from './fixtures.ts';
 
 const host = 'here';
 let database: TestDatabase;
@@ -30,80 +32,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-const watch = (more: Partial<Watch> = {}): Watch => {
-  const id = randomId();
-  return {
-    id,
-    version: 1,
-    definition: {
-      name: id.slice(0, 8),
-      command: 'date',
-      condition: null,
-      everySeconds: 60,
-      maxPolls: 100,
-      deadline: null,
-      repeat: true,
-      instruction: null,
-    },
-    status: 'ACTIVE',
-    pausedBy: null,
-    end: null,
-    author: ada,
-    depth: 1,
-    createdAt: at,
-    lastFire: 0,
-    firesTold: 0,
-    due: 'NOW',
-    ...more,
-  };
-};
-const says = (said: Watch): EntryBody => ({ kind: 'WATCH', watch: said });
-const outcomeOf = (claim: ClaimedPoll, more: Partial<PollOutcome> = {}): PollOutcome => ({
-  claim,
-  durationMs: 5,
-  exitCode: 0,
-  output: 'x',
-  error: null,
-  errors: 0,
-  fire: null,
-  ...more,
-});
-const fireOf = ({ watchId, poll, definition, author, depth, fires }: ClaimedPoll): Fire => ({
-  watchId,
-  poll,
-  reason: 'CHANGE',
-  ended: false,
-  definition,
-  elapsedSeconds: 9,
-  exitCode: 0,
-  output: 'new',
-  error: null,
-  author,
-  depth,
-  firesBefore: fires,
-  skipped: 0,
-});
 const claim = (by: Session = session, limit = 16, store = watches) =>
   store.claim({ sessionId: by.id, host, limit, perWorkstream: 2, leaseMs: 60_000 });
-
-interface Asked {
-  readonly query: string;
-  readonly params: readonly unknown[];
-}
-
-/** What the database is asked while `work` runs, in order. */
-async function asked(work: () => Promise<unknown>): Promise<readonly Asked[]> {
-  const queries: Asked[] = [];
-  const spy = vi.spyOn(orm.config.getLogger(), 'logQuery').mockImplementation(({ query = '', params }) => {
-    queries.push({ query, params: params ?? [] });
-  });
-  try {
-    await work();
-  } finally {
-    spy.mockRestore();
-  }
-  return queries;
-}
 
 interface PlanNode {
   readonly 'Node Type': string;
@@ -150,7 +80,7 @@ async function fill(
     `insert into watch (id, workstream_id, host, slot, name, version, status, every_seconds, watch, created_at, next_poll_at, polls, fires, errors)
      select $1 || n, $1 || n, $2, case when $5 <> 'ENDED' then 1 end, 'w', 1, $5, 60, $4, now() - n * interval '1 second',
        case when $5 = 'ACTIVE' then ${more.due} end, 0, 0, 0 from generate_series(1, $3) n`,
-    [name, more.host, count, watch({ status: status as Watch['status'] }), status],
+    [name, more.host, count, watchOf({ status: status as Watch['status'] }), status],
   );
 }
 
@@ -167,7 +97,7 @@ describe('Polls', () => {
       claiming: () => watches.claim({ ...there, limit: 16, perWorkstream: 2, leaseMs: 60_000 }),
       looking: () => watches.untilDue(there),
     })) {
-      const [query] = await asked(look);
+      const [query] = await askedOf(orm, look);
       const { rows, pages } = await plan(query!, null);
       expect({ what, rows: rows <= 100, pages: pages < 1_000 }).toEqual({ what, rows: true, pages: true });
     }
@@ -180,19 +110,19 @@ describe('Polls', () => {
     const made = await openWorkstream(storage, session);
     const journal = createJournal(orm);
     const first = batchOf(made, [message('a')]);
-    const without = await asked(() => journal.commit(first));
-    const told = batchOf(after(made, first), [says(watch())]);
-    const withWatch = await asked(() => journal.commit(told));
+    const without = await askedOf(orm, () => journal.commit(first));
+    const told = batchOf(after(made, first), [says(watchOf())]);
+    const withWatch = await askedOf(orm, () => journal.commit(told));
     expect(withWatch.length - without.length).toBe(1);
     expect(without.some(({ query }) => query.includes('watch'))).toBe(false);
     let claims: readonly ClaimedPoll[] = [];
-    expect(await asked(async () => (claims = await claim()))).toHaveLength(1);
+    expect(await askedOf(orm, async () => (claims = await claim()))).toHaveLength(1);
     expect(claims).toHaveLength(1);
     const look = () => watches.untilDue({ sessionId: session.id, host });
     await look();
-    expect(await asked(look)).toHaveLength(1);
+    expect(await askedOf(orm, look)).toHaveLength(1);
     const fire = fireOf(claims[0]!);
-    expect(await asked(() => watches.record(outcomeOf(claims[0]!, { fire })))).toHaveLength(1);
+    expect(await askedOf(orm, () => watches.record(outcomeOf(claims[0]!, { fire })))).toHaveLength(1);
     expect(await storage.watches.polls(fire.watchId, { limit: 9, before: null })).toHaveLength(1);
     expect(await watches.deliveries({ workstreamId: made.id, limit: 9 })).toHaveLength(1);
   });
@@ -230,7 +160,7 @@ describe('Polls', () => {
       counting: () => watches.counts(here),
     };
     for (const [what, look] of Object.entries(looks)) {
-      const queries = await asked(look);
+      const queries = await askedOf(orm, look);
       const setting = queries.find(({ query }) => query === byIndex) ? byIndex : null;
       const read = queries.filter(({ query }) => query.includes('watch'));
       expect({ what, read: read.length }).toEqual({ what, read: 1 });
@@ -264,7 +194,7 @@ describe('Polls', () => {
 
   it('of one workstream are two at once, however many servers ask (D-81)', async () => {
     const made = await openWorkstream(storage, session);
-    const five = [1, 2, 3, 4, 5].map(() => watch());
+    const five = [1, 2, 3, 4, 5].map(() => watchOf());
     await storage.journal.commit(batchOf(made, five.map(says)));
     await storage.ownership.release(made.id, session.id, made.epoch);
     const hosted = await Promise.all([1, 2, 3, 4].map(() => beginSession(storage, randomId(), host)));
@@ -293,7 +223,7 @@ describe('Polls', () => {
       await storage.journal.commit(
         batchOf(
           made,
-          [1, 2, 3].map(() => says(watch())),
+          [1, 2, 3].map(() => says(watchOf())),
         ),
       );
       const claims = await claim();
@@ -328,7 +258,7 @@ describe('A clock of the database that goes back', () => {
       const by = await beginSession(there);
       const look = (store = there.watches) => store.untilDue({ sessionId: by.id, host });
       const made = await openWorkstream(there, by);
-      const [minute, day] = [watch({ due: 'LATER' }), watch({ due: 'LATER' })];
+      const [minute, day] = [watchOf({ due: 'LATER' }), watchOf({ due: 'LATER' })];
       const daily = { ...day, definition: { ...day.definition, everySeconds: 86_400 } };
       expect(await there.journal.commit(batchOf(made, [says(minute), says(daily)]))).toEqual({
         type: 'committed',
@@ -368,7 +298,7 @@ describe('The tables of watches', () => {
       made = after(made, batch);
       expect(await wrong()).toEqual([]);
     };
-    const [one, two, three] = [watch(), watch(), watch()];
+    const [one, two, three] = [watchOf(), watchOf(), watchOf()];
     await put([says(one), says(two)]);
     const [first] = await claim();
     await watches.record(outcomeOf(first!, { fire: fireOf(first!) }));
