@@ -101,6 +101,10 @@ for (const [width, height] of sizes) {
     await sees(page.getByRole('group', { name: 'What waits' }));
     await picture(page, `small-${width}x${height}-queue`);
     await expect.poll(() => isInSight(message(page)), { timeout: 10_000 }).toBe(true);
+    // Nor does what is written push the way to send it out of sight.
+    await message(page).fill('One line\n'.repeat(4));
+    await expect.poll(() => isInSight(button(page, 'Queue')), { timeout: 10_000 }).toBe(true);
+    await message(page).fill('');
     const last = button(queue(page).getByRole('listitem').last(), 'Withdraw');
     await tabTo(page, last);
     await expect.poll(() => isInSight(last), { timeout: 10_000 }).toBe(true);
