@@ -113,8 +113,8 @@ export function createCaller(deps: { readonly clock: Clock }, binding: Binding):
         if (signal.aborted) return { type: 'aborted', unfinished: drain.unfinished() };
         if (outcome.type === 'answered') return outcome;
         const unfinished = drain.unfinished();
-        // A body is a refusal, or no answer at all, unless there is something in it.
-        const costs = unfinished.usage !== null || unfinished.calls > 0 || (taken && !reading.isBody());
+        // A refusal costs nothing, unless it says that something was counted.
+        const costs = unfinished.usage !== null || unfinished.calls > 0 || (taken && !reading.isRefused());
         return costs ? { ...outcome, unfinished } : outcome;
       };
       try {

@@ -275,6 +275,24 @@ test.each([400, 401, 402, 404, 429, 500, 503])(
   },
 );
 
+test.each<[string, string]>([
+  ['an error event', sse([chunk({ role: 'assistant' }), { error: { message: 'no', code: 503 } }])],
+  ['an error between events', ': ping\n\n{"error":{"message":"no"}}\n\n'],
+  ['a finish reason that is an error', sse([chunk({}, 'error')])],
+])(
+  'a call that is refused with %s in place of an answer tells nothing, unless something was counted',
+  async (_, raw) => {
+    await using link = await connect();
+    const { outcome } = await link.answer(bytes(raw));
+    expect(outcome).toMatchObject({ type: 'failed', accepted: false });
+    expect(outcome).not.toHaveProperty('unfinished');
+    const counted = chunk({}, null, { usage: { prompt_tokens: 7, completion_tokens: 0 } });
+    expect((await link.answer(bytes(`${sse([counted], '')}${raw}`))).outcome).toMatchObject({
+      unfinished: { usage: { inputTokens: 7, outputTokens: 0 }, calls: 0 },
+    });
+  },
+);
+
 test('a call that cannot reach anybody tells nothing', async () => {
   const link = await connect();
   await link[Symbol.asyncDispose]();

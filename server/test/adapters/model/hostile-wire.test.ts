@@ -571,14 +571,15 @@ describe('an answer that did not get through is none, and its calls are not run'
       output_index,
       item,
     }));
-    for (const events of [
-      [...told, { type, response: { status, output: [] } }],
-      [{ type, response: { status, output } }],
-    ])
+    // One that says from the first that it failed was not begun, whatever it holds.
+    for (const [events, accepted] of [
+      [[...told, { type, response: { status, output: [] } }], true],
+      [[{ type, response: { status, output } }], false],
+    ] as const)
       expect(responses(events)).toMatchObject({
         type: 'failed',
         kind: status === 'failed' ? 'OVERLOADED' : 'PROVIDER_ERROR',
-        accepted: true,
+        accepted,
       });
     expect(read('RESPONSES', JSON.stringify({ status, output }))).toMatchObject({
       type: 'failed',

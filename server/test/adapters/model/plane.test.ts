@@ -335,6 +335,36 @@ describe('An endpoint that fails five times in a row', () => {
     expect(infoOf('a')).toMatchObject({ health: 'UNKNOWN', problem: null });
   });
 
+  it.each<[string, readonly object[]]>([
+    ['an error', []],
+    [
+      'who speaks, and then an error',
+      [{ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }],
+    ],
+  ])(
+    'stays so when the first that a stream says is %s, and its fallback may be asked (D-37; broke: it was healthy)',
+    async (_, first) => {
+      const a = await set('a', { fallbacks: ['b'] });
+      await set('b');
+      await failTimes('a', a, 5);
+      await clock.advance(60_000);
+      const chunks = [...first, { error: { message: 'no upstream is free', code: 503 } }].map((sent) => ({
+        chunk: sent,
+      }));
+      a.script([{ stream: chunks, finish: null, usage: null, done: false }]);
+      expect(await ask('a').outcome).toMatchObject({
+        kind: 'OVERLOADED',
+        alias: 'a',
+        accepted: false,
+        othersLeft: true,
+      });
+      expect(infoOf('a')).toMatchObject({
+        health: 'DEGRADED',
+        problem: expect.stringContaining('no upstream is free') as string,
+      });
+    },
+  );
+
   it('does not count an answer that broke off: it had been accepted', async () => {
     const a = await set('a');
     a.script(Array.from({ length: 5 }, () => ({ stream: ['half', { drop: true as const }] })));

@@ -593,8 +593,14 @@ test.each([
   expect(outcome).toMatchObject({ type: 'failed', kind: 'CONNECTION', accepted: true });
 });
 
-test('a connection that breaks before the first event was never accepted', async () => {
-  const { outcome } = await exchange([{ begin: '\n' }]);
+test.each([
+  ['before the first event', '\n'],
+  [
+    'after events that say nothing of an answer',
+    sse([chunk({ role: 'assistant', content: '' }), { choices: [], usage: { prompt_tokens: 1 } }], ''),
+  ],
+])('a connection that breaks %s was never accepted (D-37)', async (_, begin) => {
+  const { outcome } = await exchange([{ begin }]);
   expect(outcome).toMatchObject({ type: 'failed', kind: 'CONNECTION', accepted: false });
 });
 
@@ -659,7 +665,7 @@ test.each<[string, readonly object[], object]>([
   [
     'Q41: a failure that gives no reason is one of the endpoint',
     [{ type: 'response.failed', response: { status: 'failed' } }],
-    { type: 'failed', kind: 'OVERLOADED', accepted: true },
+    { type: 'failed', kind: 'OVERLOADED', accepted: false },
   ],
   [
     'Q40: two messages are two texts, and a repeated event is said once',

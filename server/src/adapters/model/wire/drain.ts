@@ -36,6 +36,11 @@ const maxNativeDepth = 64;
 export interface Drain {
   /** TOO_LONG: the answer is longer than is taken (`maxAnswer`, `maxCalls`), and nothing more of it is. */
   add(chunk: Chunk): 'MORE' | 'TOO_LONG';
+  /**
+   * Whether anything of an answer came: text, a thought, a call, or why it ended. Who is asked, how much was counted, and
+   * that the endpoint broke down say nothing of one.
+   */
+  hasBegun(): boolean;
   /** Whether the answer is one, should nothing more come: what breaks from here on takes nothing from it. */
   isComplete(): boolean;
   /** What came so far, should it become no answer. */
@@ -62,6 +67,7 @@ export function createDrain(
   let word = '';
   let declined = false;
   let called = false;
+  let begun = false;
   let usage: Partial<Usage> = {};
   let kept = 0;
   let tooLong = false;
@@ -139,9 +145,11 @@ export function createDrain(
 
   return {
     add(chunk) {
+      begun ||= isOfAnAnswer(chunk);
       if (!tooLong) take(chunk);
       return tooLong ? 'TOO_LONG' : 'MORE';
     },
+    hasBegun: () => begun,
     isComplete() {
       if (word === '' || isBroken(word)) return false;
       const wrong = settle(said(!text.isSpoken() && !called), 'CLOSED', false);
@@ -178,6 +186,29 @@ export function createDrain(
       };
     },
   };
+}
+
+/** A chunk that begins a channel may be without a letter, as the one that only says who speaks. */
+function isOfAnAnswer(chunk: Chunk): boolean {
+  switch (chunk.type) {
+    case 'text':
+    case 'reasoning':
+    case 'refusal':
+      return chunk.text !== '';
+    case 'calls':
+      return chunk.pieces.length > 0;
+    case 'finish':
+      return !isBroken(chunk.word.toLowerCase());
+    case 'native':
+    case 'tooLong':
+    case 'missing':
+      return true;
+    case 'model':
+    case 'usage':
+    case 'error':
+    case 'end':
+      return false;
+  }
 }
 
 /** Counts come in one chunk, in each, or field by field. */

@@ -36,12 +36,12 @@ export interface Reading {
   /** They broke off by this fault: it is the outcome, unless the answer was complete. */
   breakOff(fault: Fault): ModelAnswer | Fault;
   /**
-   * Whether an event has come: what it said is never spliced with another answer (D-37). Before one nothing was said, also
-   * where a gateway has written comments to keep the connection, and another model may be asked.
+   * Whether an event has said something of an answer, which is never spliced with another one (D-37). Before that nothing
+   * was said, also where comments have kept the connection or events have told who speaks, and another model may be asked.
    */
   hasBegun(): boolean;
-  /** Whether what came is no stream of events. */
-  isBody(): boolean;
+  /** Whether the request was refused, as far as can be known: what came is no stream of events, or an error in place of an answer. */
+  isRefused(): boolean;
 }
 
 /**
@@ -57,6 +57,8 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
   let line: string[] = [];
   let lineLength = 0;
   let outcome: ModelAnswer | Fault | null = null;
+  /** The first that was said is an error. */
+  let refused = false;
   const parser = createParser({
     maxBufferSize: maxEvent,
     onError({ type, field, value, line }) {
@@ -72,12 +74,21 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     },
   });
 
-  const fault = (what: Fault): Fault => ({ ...what, accepted: kind === 'EVENTS' });
+  const hasBegun = (): boolean => kind === 'EVENTS' && drain.hasBegun();
+
+  const fault = (what: Fault): Fault => ({ ...what, accepted: hasBegun() });
+
+  /** An error in place of an answer is a refusal, whatever the status said before it was known. */
+  function failure(description: unknown): Fault {
+    refused ||= !hasBegun();
+    return fault(faultFromDescription(scope, description, null));
+  }
 
   function finish(ending: Ending): ModelAnswer | Fault {
     const finished = drain.finish(ending);
     if (finished.type === 'answered') return finished;
     const { type: _, kind: wrong, ...words } = finished;
+    refused ||= wrong === 'PROVIDER_ERROR' && !hasBegun();
     return fault(createFault(wrong, scope, words));
   }
 
@@ -87,14 +98,14 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
   function strayLine(line: string): Fault {
     const json = parseJson(line);
     return isRecord(json) && json['error']
-      ? faultFromDescription(scope, json, null)
+      ? failure(json)
       : createFault('MALFORMED', scope, { detail: 'a line of the stream belongs to no event' });
   }
 
   function readEvent(name: string, data: string): ModelAnswer | Fault | null {
     if (data.trim() === '[DONE]') return finish(reader.doneIsEnough ? 'DONE' : 'CLOSED');
     const event = parseJson(data);
-    if (name === 'error') return orElse(faultFromDescription(scope, event ?? data, null));
+    if (name === 'error') return orElse(failure(event ?? data));
     if (event === undefined)
       return orElse(createFault('MALFORMED', scope, { detail: 'a stream event is not JSON' }));
     return take(reader.read(event, name));
@@ -106,10 +117,10 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
       if (chunk.type === 'error') {
         // Providers put an error after the finish reason too, and tokens after that.
         if (drain.isComplete()) continue;
-        return fault(faultFromDescription(scope, chunk.description, null));
+        return failure(chunk.description);
       }
-      if (chunk.type === 'missing') return fault(createFault('MALFORMED', scope, { detail: chunk.what }));
       if (drain.add(chunk) === 'TOO_LONG') return fault(createFault('TOO_LONG', scope));
+      if (chunk.type === 'missing') return fault(createFault('MALFORMED', scope, { detail: chunk.what }));
     }
     return null;
   }
@@ -120,7 +131,7 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
     const read = chunks && take(chunks);
     if (read) return read;
     if (isRecord(json) && (json['error'] || json['object'] === 'error' || json['type'] === 'error'))
-      return fault(faultFromDescription(scope, json, null));
+      return failure(json);
     if (/^\s*</.test(body)) return fault(createFault('WEB_PAGE', scope));
     return fault(createFault('MALFORMED', scope, { detail: 'the body is no event stream' }));
   }
@@ -174,7 +185,7 @@ export function createReading(reader: ChunkReader, drain: Drain, scope: FaultSco
       return guarded(() => feedText(`${decoder.decode()}\n\n`) ?? atEnd());
     },
     breakOff: orElse,
-    hasBegun: () => kind === 'EVENTS',
-    isBody: () => kind === 'BODY' || kind === 'FOREIGN',
+    hasBegun,
+    isRefused: () => kind === 'BODY' || kind === 'FOREIGN' || refused,
   };
 }
