@@ -235,6 +235,20 @@ describe('a model that fails', () => {
     });
   });
 
+  it('tells of a fallback whose answer broke off, too (broke: only the first reason was told)', () => {
+    const w = asking();
+    w.fail({ kind: 'AUTHENTICATION', othersLeft: true, message: 'No key.' });
+    for (let n = 0; n < 2; n += 1) {
+      w.fail({ kind: 'CONNECTION', alias: 'other', accepted: true, message: 'Cut off.' });
+      w.waitOver();
+    }
+    w.fail({ kind: 'CONNECTION', alias: 'other', accepted: true, message: 'Cut off again.' });
+    expect(outcome(w)).toMatchObject({
+      reason: 'MODEL_AUTHENTICATION',
+      message: 'No key. Its fallbacks did not answer either: "other". Cut off again.',
+    });
+  });
+
   it('of many fallbacks tells the reasons of three, none without end', () => {
     const w = asking();
     w.fail({ kind: 'QUOTA', othersLeft: true, message: 'First.' });

@@ -50,8 +50,13 @@ export function climb(ladder: Ladder, fault: ModelFault): Climb {
   // Who asks for no wait, or for one that is over by a clock that goes otherwise, has not said when.
   const asked = fault.retryAfterMs ?? 0;
   const patient = remedy === 'RETRY' && asked <= maxRetryAfterMs;
+  const without: Ladder = {
+    ...reported,
+    givenUp: [...ladder.givenUp, fault.alias],
+    reasons: [...ladder.reasons, fault.message],
+  };
   if (fault.accepted) {
-    if (!patient || ladder.reissues >= maxReissues) return giveUp(reported);
+    if (!patient || ladder.reissues >= maxReissues) return giveUp(without);
     const reissues = ladder.reissues + 1;
     return {
       type: 'wait',
@@ -68,11 +73,6 @@ export function climb(ladder: Ladder, fault: ModelFault): Climb {
       attempt: `attempt ${ladder.number + 1} of ${maxAttempts}`,
     };
   const movesOn = (remedy === 'RETRY' || remedy === 'FALLBACK') && fault.othersLeft;
-  const without: Ladder = {
-    ...reported,
-    givenUp: [...ladder.givenUp, fault.alias],
-    reasons: [...ladder.reasons, fault.message],
-  };
   if (!movesOn) return giveUp(without);
   return { type: 'goOn', ladder: { ...without, lane: null, number: 1 } };
 }
