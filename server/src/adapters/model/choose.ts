@@ -86,12 +86,18 @@ function insteadOf(wanted: string | undefined, found: DiscoveredEndpoint | null)
 /** What stands against models by a look at their endpoint. */
 export interface Finding {
   readonly of: readonly Binding[];
-  /** Said once: of the first of them, with the names of the others. */
-  readonly warning: string;
-  /** The same of one of them. */
+  /** What it is, of one of them. */
   readonly complaint: (binding: Binding) => string | null;
   /** It is the endpoint that is away, whoever asks. */
   readonly away: boolean;
+}
+
+/** A finding said once: of the first of them, with the names of the others. Null: it is about none. */
+export function warningOf({ of, complaint }: Finding): string | null {
+  const [first, ...others] = of;
+  const warning = first ? complaint(first) : null;
+  if (warning === null || others.length === 0) return warning;
+  return `${warning} The same holds for ${others.map(({ alias }) => shown(alias)).join(', ')}.`;
 }
 
 /** Asks each endpoint of these models once, with its key, as `checked` does, 10 s at most. Never rejects. */
@@ -103,20 +109,12 @@ export async function checkModels(
     JSON.stringify([endpoint.baseUrl, endpoint.authorization]),
   );
   const checked = [...byEndpoint.values()].map(async (group): Promise<readonly Finding[]> => {
-    const [first, ...others] = group as [Binding, ...Binding[]];
-    const listing = await listModels(clock, first.endpoint, checkingMs);
+    const listing = await listModels(clock, group[0]!.endpoint, checkingMs);
     const complaint = (binding: Binding) => complaintOf(scopeOf(binding), binding.model, listing);
+    const of = group.filter((binding) => complaint(binding) !== null);
     const away = listing.type === 'unreachable';
-    if (listing.type === 'listed')
-      return group.flatMap((binding) => {
-        const warning = complaint(binding);
-        return warning === null ? [] : [{ of: [binding], warning, complaint, away }];
-      });
-    const warning = complaint(first);
-    if (warning === null) return [];
-    const names = others.map(({ alias }) => shown(alias)).join(', ');
-    const also = names === '' ? '' : ` The same holds for ${names}.`;
-    return [{ of: group, warning: `${warning}${also}`, complaint, away }];
+    if (listing.type === 'listed') return of.map((binding) => ({ of: [binding], complaint, away }));
+    return of.length === 0 ? [] : [{ of, complaint, away }];
   });
   return (await Promise.all(checked)).flat();
 }

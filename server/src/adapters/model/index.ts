@@ -2,7 +2,8 @@
  * Owns: the models of this server, put together: those of `weir.config.json`, the endpoint of the environment or the
  * one that was found, and the demo. Does not own: reading the environment (`config.ts`).
  *
- * Invariants: what a look at an endpoint found stands against its models until an answer says otherwise; the demo is
+ * Invariants: what a look at an endpoint found stands against its models until an answer says otherwise, and names none
+ * that is not there, or set up anew since; the demo is
  * always there and never the default when there is a language model; a description names
  * model and host, never a credential.
  */
@@ -11,7 +12,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Model, ModelInfo } from '../../ports/model.ts';
 import { usualTraits, type Binding } from './binding.ts';
 import { fixedBindings, type BindingSource } from './bindings.ts';
-import { checkModels, type Finding } from './choose.ts';
+import { checkModels, warningOf, type Finding } from './choose.ts';
 import { demoAlias } from './demo.ts';
 import type { DiscoveredEndpoint } from './discover.ts';
 import { openAiModel, openAiUrl, parseEndpoint, type ModelConfig } from './endpoint.ts';
@@ -69,17 +70,37 @@ export function createModels(deps: {
   const learn = (): void => void windows.learn(current().all);
   learn();
   file?.onChange(learn);
-  const plane = createPlane({ clock, log, bindings: source });
   let found: readonly Finding[] = [];
   const looked = new WeakSet<Binding>();
   const hasAnswered = new WeakSet<Binding>();
+  const plane = createPlane({
+    clock,
+    log,
+    bindings: source,
+    onAccepted(binding) {
+      hasAnswered.add(binding);
+      void windows.answered(binding);
+    },
+  });
 
-  const isThere = ({ of }: Finding): boolean => of.some((binding) => current().all.includes(binding));
+  /** What is left of findings: the file may have changed since, and while an endpoint was asked. */
+  function left(findings: readonly Finding[]): readonly Finding[] {
+    const there = new Set(current().all);
+    return findings.filter(({ of }) => of.some((binding) => there.has(binding)));
+  }
 
-  const note = (more: readonly Finding[]): readonly string[] => {
-    found = [...found.filter(isThere), ...more];
-    return more.map(({ warning }) => warning);
-  };
+  /** What they say of the models that are there. */
+  function warningsOf(findings: readonly Finding[]): readonly string[] {
+    const there = new Set(current().all);
+    return findings
+      .map((finding) => warningOf({ ...finding, of: finding.of.filter((binding) => there.has(binding)) }))
+      .filter((warning) => warning !== null);
+  }
+
+  function note(more: readonly Finding[]): readonly string[] {
+    found = left([...found, ...more]);
+    return warningsOf(more);
+  }
 
   /** Asks the endpoints of those that were not looked at as they are now, in the background. Never rejects. */
   function look(): Promise<readonly string[]> {
@@ -90,9 +111,7 @@ export function createModels(deps: {
 
   const checks = [
     (deps.checked ?? Promise.resolve(null)).then((warning) =>
-      note(
-        warning === null ? [] : [{ of: own ? [own] : [], warning, complaint: () => warning, away: false }],
-      ),
+      note(warning === null || own === null ? [] : [{ of: [own], complaint: () => warning, away: false }]),
     ),
     look(),
   ];
@@ -105,10 +124,10 @@ export function createModels(deps: {
   /** Nobody has seen since that it is otherwise. That a neighbour answers says only that the endpoint is there. */
   function standing(models = plane.list()): readonly Finding[] {
     const healthy = new Set(models.flatMap((m) => (m.health === 'HEALTHY' ? [m.alias] : [])));
-    return found.filter(
-      (finding) =>
-        isThere(finding) &&
-        !finding.of.some((b) => hasAnswered.has(b) || (finding.away && healthy.has(b.alias))),
+    const there = new Set(current().all);
+    const answers = (binding: Binding): boolean => there.has(binding) && healthy.has(binding.alias);
+    return left(found).filter(
+      ({ of, away }) => !of.some((binding) => hasAnswered.has(binding) || (away && answers(binding))),
     );
   }
 
@@ -127,18 +146,9 @@ export function createModels(deps: {
   return {
     ...plane,
     list,
-    async call(...asked) {
-      const outcome = await plane.call(...asked);
-      const alias = outcome.type === 'aborted' ? null : outcome.alias;
-      const asWas = current().all.find((b) => b.alias === alias);
-      if (asWas && (outcome.type === 'answered' || (outcome.type === 'failed' && outcome.accepted)))
-        hasAnswered.add(asWas);
-      if (asWas && outcome.type === 'answered') void windows.answered(asWas);
-      return outcome;
-    },
     warnings: () => [
       ...[file?.problem() ?? null].filter((problem) => problem !== null),
-      ...standing().map(({ warning }) => warning),
+      ...warningsOf(standing()),
     ],
     instructions: () => file?.instructions() ?? null,
     checked: Promise.all(checks).then((sentences) => sentences.flat()),

@@ -22,6 +22,8 @@ export interface PlaneDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly bindings: BindingSource;
+  /** A call of this one was accepted, whatever came of it, and whether it is still what its alias stands for or not. */
+  readonly onAccepted?: (binding: Binding) => void;
 }
 
 /** All models of this server behind one port; the demo is always one of them. */
@@ -113,8 +115,10 @@ export function createPlane(deps: PlaneDeps): Model {
 
   function learn(binding: Binding, outcome: Attempted): void {
     if (outcome.type === 'aborted') return;
-    if (outcome.type === 'answered' || outcome.accepted) health.succeeded(binding);
-    else health.failed(binding, outcome.kind, outcome.message, clock.now());
+    if (outcome.type === 'answered' || outcome.accepted) {
+      health.succeeded(binding);
+      deps.onAccepted?.(binding);
+    } else health.failed(binding, outcome.kind, outcome.message, clock.now());
   }
 
   function list(): readonly ModelInfo[] {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { checkModels } from '../../../src/adapters/model/choose.ts';
+import { checkModels, warningOf } from '../../../src/adapters/model/choose.ts';
 import { chooseModel, createModels } from '../../../src/adapters/model/index.ts';
 import { createTestClock } from '../../support/clock.ts';
 import { startScriptedProvider, type Step } from '../../support/scripted-provider.ts';
@@ -10,11 +10,15 @@ import { askedOf, bindingFor } from './harness.ts';
 /** A model server that answers its list like this; `asked` has what it was asked. */
 async function serve(status: number, models: readonly string[]) {
   const asked: IncomingMessage[] = [];
+  let held: PromiseWithResolvers<void> | null = null;
   const server = createServer((request, response) => {
     asked.push(request);
-    response
-      .writeHead(status, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ data: models.map((id) => ({ id })) }));
+    const answer = (): void =>
+      void response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ data: models.map((id) => ({ id })) }));
+    if (held) void held.promise.then(answer);
+    else answer();
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const close = async (): Promise<void> => {
@@ -23,7 +27,17 @@ async function serve(status: number, models: readonly string[]) {
   };
   onTestFinished(close);
   const { port } = server.address() as AddressInfo;
-  return { asked, port, host: `127.0.0.1:${port}`, baseUrl: `http://127.0.0.1:${port}/v1`, close };
+  const hold = (): void => void (held = Promise.withResolvers());
+  const letGo = (): void => held?.resolve();
+  return {
+    asked,
+    hold,
+    letGo,
+    port,
+    host: `127.0.0.1:${port}`,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    close,
+  };
 }
 
 const choose = (
@@ -142,7 +156,7 @@ describe('the models of the file', () => {
   const ofFile = (baseUrl: string, alias: string, more: Parameters<typeof bindingFor>[1] = {}) =>
     bindingFor(baseUrl, { alias, source: 'FILE', ...more });
   const warningsOf = async (...bindings: readonly ReturnType<typeof bindingFor>[]) =>
-    (await checkModels({ clock: createTestClock() }, bindings)).map(({ warning }) => warning);
+    (await checkModels({ clock: createTestClock() }, bindings)).map(warningOf);
 
   test('are looked for at their endpoints, each of which is asked once for each key', async () => {
     const server = await serve(200, ['m1', 'm2']);
@@ -237,6 +251,76 @@ describe('the models of the file', () => {
     expect(made.warnings()).toEqual([two]);
     await ask('two', { status: 404, body: { error: { message: 'no such model' } } });
     expect(problemOf('two')).toMatch(/^The last call failed\. .*no such model/);
+  });
+
+  test('that left, or were set up anew, are not named any more, and the others of that endpoint still are (broke: they were)', async () => {
+    const clock = createTestClock();
+    const refuses = await serve(401, []);
+    const write = (keys: Readonly<Record<string, string>>): string =>
+      JSON.stringify({
+        models: Object.fromEntries(
+          Object.entries(keys).map(([alias, env]) => [
+            alias,
+            { endpoint: refuses.baseUrl, model: 'm', window: 1, key: { env } },
+          ]),
+        ),
+      });
+    let text = write({ one: 'KEY', two: 'KEY', three: 'KEY' });
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const made = createModels({
+      clock,
+      log,
+      config: {},
+      file: { path: '/weir.config.json', env: { KEY: 'sk-old', NEW: 'sk-new' }, readText: () => text },
+    });
+    onTestFinished(() => made.stop());
+    await made.checked;
+    expect(made.warnings()).toEqual([
+      expect.stringMatching(/^Model "one" .* The same holds for "two", "three"\.$/),
+    ]);
+    text = write({ two: 'KEY', three: 'KEY' });
+    await clock.advance(2_000);
+    expect(made.warnings()).toEqual([expect.stringMatching(/^Model "two" .* holds for "three"\.$/)]);
+    expect(made.list().find(({ alias }) => alias === 'two')?.problem).toContain('Model "two"');
+    // The endpoint answers the new key only when it is let.
+    refuses.hold();
+    text = write({ two: 'NEW', three: 'KEY' });
+    await clock.advance(2_000);
+    expect(made.warnings()).toEqual([expect.stringMatching(/^Model "three" [^"]*"key" in [^"]*$/)]);
+    expect(made.list().find(({ alias }) => alias === 'two')?.problem).toBeNull();
+    text = write({});
+    await clock.advance(2_000);
+    expect(made.warnings()).toEqual([]);
+    refuses.letGo();
+  });
+
+  test('that left while their endpoint was asked are not warned of (broke: the log named them)', async () => {
+    const refuses = await serve(401, []);
+    const { made, change, warned } = await setUp();
+    expect(await made.checked).toEqual([]);
+    refuses.hold();
+    await change(['gone', 'there'], refuses.baseUrl);
+    await vi.waitFor(() => expect(refuses.asked).toHaveLength(1));
+    await change(['there'], refuses.baseUrl);
+    refuses.letGo();
+    await vi.waitFor(() => expect(warned).toHaveLength(1));
+    expect(warned).toEqual([
+      { sentence: expect.stringMatching(/^Model "there" [^"]*"key" in [^"]*$/) as string },
+    ]);
+  });
+
+  test('that are set up anew during a call are not cleared by the answer of what they were (broke: they were)', async () => {
+    const { made, provider, change, problemOf } = await setUp('one');
+    await made.checked;
+    provider.script([{ stream: [{ gate: 'change' }, 'I was here.'] }]);
+    const call = made.call(askedOf('one'), new AbortController().signal, () => undefined);
+    await provider.waitForGate('change');
+    const away = await serve(200, ['another']);
+    await change(['one'], away.baseUrl);
+    await vi.waitFor(() => expect(problemOf('one')).toContain(away.host));
+    provider.release('change');
+    expect(await call).toMatchObject({ type: 'answered' });
+    expect(problemOf('one')).toContain(away.host);
   });
 
   test('that are away stand so each by its name, also when a change of the file has added them', async () => {
