@@ -44,6 +44,7 @@ import { createTeller } from './app/watches/tell.ts';
 import type { Config } from './config.ts';
 import { StorageUnavailableError } from './ports/storage-unavailable.ts';
 import { cannotListen, startHttp } from './transport/http.ts';
+import { lineOf } from './transport/line.ts';
 
 export interface RunningServer {
   /** Where the client is, for example http://127.0.0.1:4000. */
@@ -209,7 +210,8 @@ async function assemble(
     ? noLookout
     : createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log });
   const reserving = new Set<string>();
-  const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock });
+  const line = lineOf('commands');
+  const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock, line });
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
   const database = await storage.describe();
   let stopping = false;
@@ -246,6 +248,7 @@ async function assemble(
     sessionId: session.id,
     host,
     isStopping: () => stopping,
+    line,
     awake: lookout.awake,
     serverInfo: () =>
       Promise.resolve({

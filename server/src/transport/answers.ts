@@ -1,13 +1,13 @@
 /**
  * Owns: what becomes of an answer between its execution and its text: too large, it is refused; large, it takes a place
  * in the line, as do the reads of the database for it. How many operations a token has under way.
- * Does not own: what is too large (`schema`), whose turn it is (`line.ts`), or sending (`http.ts`, `websocket.ts`).
+ * Does not own: what is too large (`schema`), whose turn it is (`line.ts`), sending (`http.ts`, `websocket.ts`), or what of a
+ * command has to wait (the services).
  *
  * Invariants: a query has a place before it begins, and until it was sent. Others have one while they read, and keep it
  * until they were sent when what was read is large; a large answer or item has one before it is made into text. Nothing
- * works in it while it waits for something else: no command is carried out in the turn of another token. Commands that
- * take connections of the pool wait for one another in a line of their own, so for no reads and no readers; the others
- * (said to a workstream, and stored with what others say) wait for nothing but to begin. An operation is under way until nothing of it is in memory, also when its caller has left: so what is small comes to little.
+ * works in it while it waits for something else: no command is carried out in the turn of another token. An operation is
+ * under way until nothing of it is in memory, also when its caller has left: so what is small comes to little.
  */
 import type { Plugin } from 'graphql-yoga';
 import {
@@ -19,9 +19,10 @@ import {
 } from 'graphql';
 import { servicesOfOne, weigh } from 'schema';
 import type { Context } from 'schema/context';
-import type { Reading, Services } from 'schema/services';
+import type { Reading } from 'schema/services';
+import type { Line, Place } from '../ports/line.ts';
 import { callerGone } from './faults.ts';
-import { createLine, type Line, type Place } from './line.ts';
+import { lineOf } from './line.ts';
 
 /** Whose answers one connection takes. */
 export interface Asker {
@@ -48,13 +49,8 @@ interface InTurn extends Asked {
 /** Of one token, over all its sockets and requests: as many as four sockets carry. */
 const maxUnderWay = 1_024;
 
-/** Of the ten connections of the pool: five are for reads, and one is left for what the server does of itself. */
-const commandsOfAll = 4;
-const commandsOfOne = 3;
-
 export function useAnswers(): Plugin<InTurn> {
-  const line = createLine();
-  const commands = createLine({ ofAll: commandsOfAll, ofOne: commandsOfOne });
+  const line = lineOf('reads');
   const underWay = new Map<string, number>();
 
   /** Counts one more; the returned function counts it no more, once. */
@@ -76,15 +72,7 @@ export function useAnswers(): Plugin<InTurn> {
   return {
     onContextBuilding({ context: { viewer, asker, services }, extendContext }) {
       const turn = createTurn(line, viewer.tokenId, asker.leave);
-      const carryOut = async <T>(command: () => Promise<T>): Promise<T> => {
-        const place = await commands(viewer.tokenId, asker.leave);
-        try {
-          return await command();
-        } finally {
-          place.free();
-        }
-      };
-      extendContext({ turn, services: servicesOfOne(inLine(services, carryOut), turn.reading) });
+      extendContext({ turn, services: servicesOfOne(services, turn.reading) });
     },
     onExecute({ args, executeFn, setExecuteFn }) {
       const { turn, asker, viewer } = args.contextValue;
@@ -134,28 +122,6 @@ export function useAnswers(): Plugin<InTurn> {
           throw error;
         }
       });
-    },
-  };
-}
-
-/** Those of the commands that take connections of the pool themselves. */
-function inLine(
-  { workstreams, tokens, ...services }: Services,
-  carryOut: <T>(command: () => Promise<T>) => Promise<T>,
-): Services {
-  return {
-    ...services,
-    workstreams: {
-      ...workstreams,
-      create: (...asked) => carryOut(() => workstreams.create(...asked)),
-      fork: (...asked) => carryOut(() => workstreams.fork(...asked)),
-      open: (...asked) => carryOut(() => workstreams.open(...asked)),
-      delete: (...asked) => carryOut(() => workstreams.delete(...asked)),
-    },
-    tokens: {
-      ...tokens,
-      create: (...asked) => carryOut(() => tokens.create(...asked)),
-      revoke: (...asked) => carryOut(() => tokens.revoke(...asked)),
     },
   };
 }

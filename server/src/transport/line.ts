@@ -1,6 +1,7 @@
 /**
  * Owns: that operations wait for one another: how many work at once, how many places a token has, and whose turn it
- * is. Does not own: what has to wait (`answers.ts`), or when an answer has been sent (`http.ts`, `websocket.ts`).
+ * is. Does not own: what has to wait (`answers.ts` for reads, `app/services/in-line.ts` for commands), or when an answer
+ * has been sent (`http.ts`, `websocket.ts`).
  *
  * The bounds of one operation do not hold many of them: 250 answers of 12 MB are 3 GB, and their reads are all that the
  * database has connections for.
@@ -10,23 +11,11 @@
  * two that begin the event loop goes round, since a thousand that follow one another at once leave nobody else heard.
  */
 import { setImmediate } from 'node:timers';
+import type { Line } from '../ports/line.ts';
 
-/** What is had when one's turn has come, to work in. A token has few, so it bounds what it holds in memory. */
-export interface Place {
-  /** Nothing is read or made for now: another works. */
-  readonly rest: () => void;
-  /** Resolves when it is its turn to work again. Rejects as a line does. */
-  readonly work: (leave: AbortSignal) => Promise<void>;
-  /** Nothing of it is in memory any more: the place is another's. */
-  readonly free: () => void;
-}
-
-/** Where to wait: resolves with a place of this token. Rejects with the reason of `leave` when that aborts before. */
-export type Line = (token: string, leave: AbortSignal) => Promise<Place>;
-
-/** Of the ten connections of the pool. */
-const workingOfAll = 5;
-const placesOfOne = 4;
+/** Of the ten connections of the pool: five are for reads, four for commands, and one is left for what the server does itself. */
+const workingOfAll = { reads: 5, commands: 4 } as const;
+const placesOfOne = { reads: 4, commands: 3 } as const;
 
 interface Waiting {
   readonly hasPlace: boolean;
@@ -37,8 +26,12 @@ interface Token {
   readonly waiting: Set<Waiting>;
 }
 
-/** The one line of a process. */
-export function createLine({ ofAll = workingOfAll, ofOne = placesOfOne } = {}): Line {
+/** Of a process there is one of each. */
+export const lineOf = (what: keyof typeof workingOfAll): Line =>
+  createLine({ ofAll: workingOfAll[what], ofOne: placesOfOne[what] });
+
+/** `ofAll` work at once, in `ofOne` places of each token. */
+export function createLine({ ofAll, ofOne }: { readonly ofAll: number; readonly ofOne: number }): Line {
   /** In the order in which they have their next turn. */
   const tokens = new Map<string, Token>();
   let working = 0;

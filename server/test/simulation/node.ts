@@ -16,6 +16,7 @@ import { createServices } from '../../src/app/services/index.ts';
 import { createTokens } from '../../src/app/services/tokens.ts';
 import type { State } from '../../src/core/workstream/state.ts';
 import type { Ids } from '../../src/ports/ids.ts';
+import type { Line } from '../../src/ports/line.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Processes } from '../../src/ports/processes.ts';
 import type { Session } from '../../src/ports/ownership.ts';
@@ -26,6 +27,13 @@ import type { Process, Scheduler } from './scheduler.ts';
 
 /** How long a stopping server lets actors store what they accepted, milliseconds; as `compose.ts`. */
 const settleMs = 4_000;
+
+/** Nobody waits: who is next here is the scheduler's to say. */
+const openLine: Line = async () => ({
+  rest: () => undefined,
+  work: async () => undefined,
+  free: () => undefined,
+});
 
 export interface Node {
   readonly process: Process;
@@ -143,7 +151,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       model,
       tools,
       registry,
-      tokens: createTokens({ store: storage.tokens, journal, ids, secrets, clock }),
+      tokens: createTokens({ store: storage.tokens, journal, ids, secrets, clock, line: openLine }),
       workspaces,
       journal,
       catalog,
@@ -163,6 +171,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       prompt,
       sessionId: session.id,
       host: process.host,
+      line: openLine,
       isStopping: () => stopping,
       awake: () => Promise.resolve(),
       serverInfo: () => Promise.reject(new Error('not asked here')),

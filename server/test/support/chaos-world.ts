@@ -24,6 +24,7 @@ import { createTokens } from '../../src/app/services/tokens.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Model } from '../../src/ports/model.ts';
 import type { ToolCall, Tools } from '../../src/ports/tools.ts';
+import { lineOf } from '../../src/transport/line.ts';
 import { createTestClock, type TestClock } from './clock.ts';
 
 export interface ChaosWorld {
@@ -197,6 +198,7 @@ export async function createChaosWorld(options: {
     own: () => Promise.resolve('/chaos'),
     ownRoot: () => Promise.resolve(null),
   };
+  const line = lineOf('commands');
   const services = createServices({
     clock,
     ids: systemIds,
@@ -212,6 +214,7 @@ export async function createChaosWorld(options: {
       ids: systemIds,
       secrets,
       clock,
+      line,
     }),
     workspaces,
     journal: storage.journal,
@@ -237,6 +240,7 @@ export async function createChaosWorld(options: {
     watchRound: { figures: () => ({ running: 0, polls: 0, fires: 0, errors: 0, lateP99Ms: null }) },
     prompt,
     sessionId,
+    line,
     host: 'chaos',
     isStopping: () => false,
     awake: () => Promise.resolve(),

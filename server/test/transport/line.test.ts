@@ -137,49 +137,6 @@ describe('A token', () => {
 describe('The commands of one token', () => {
   const stop = `mutation { stopTurn(input: { key: "intent-0001", workstreamId: "${workstreamId('w1')}" }) { __typename } }`;
 
-  it('that take connections are carried out three at a time, in order; others, reads and other tokens pass them by', async () => {
-    const { openSocket, post, hasBegun, finishAll, fake } = await begin();
-    const carried: string[] = [];
-    const ends: (() => void)[] = [];
-    Object.assign(fake.services.workstreams, {
-      create: (by: { name: string }, { key }: { key: string }) => {
-        carried.push(`${by.name} ${key}`);
-        return new Promise((resolve) =>
-          ends.push(() => resolve({ type: 'Accepted', durability: 'DURABLE', workstreamId: 'w1' })),
-        );
-      },
-    });
-    const create = (key: string): string =>
-      `mutation { createWorkstream(input: { key: "${key}" }) { __typename } }`;
-    const [socket, leaving, other] = [
-      await admitted(openSocket()),
-      await admitted(openSocket()),
-      await admitted(openSocket(), 'other'),
-    ];
-    for (const key of ['intent-0001', 'intent-0002', 'intent-0003']) ask(socket, key, create(key));
-    ask(leaving, 'left', create('intent-left'));
-    expect((await post(stop)).errors).toEqual([]);
-    ask(socket, 'intent-0004', create('intent-0004'));
-    for (const id of names('q', 4)) ask(socket, id);
-    await hasBegun(...names('q', 4));
-    expect((await post(stop)).errors).toEqual([]);
-    const first = ['good intent-0001', 'good intent-0002', 'good intent-0003'];
-    expect(carried).toEqual(first);
-    ask(other, 'o', create('intent-0001'));
-    await vi.waitFor(() => expect(carried).toEqual([...first, 'other intent-0001']), { interval: 1 });
-    // Whoever leaves the line has changed nothing.
-    leaving.send(JSON.stringify({ id: 'left', type: 'complete' }));
-    leaving.send(JSON.stringify({ type: 'ping' }));
-    await new Promise((resolve) => leaving.once('message', resolve));
-    const answer = answerOf(socket, 'intent-0001');
-    ends[0]!();
-    await answer;
-    await vi.waitFor(() => expect(carried.at(-1)).toBe('good intent-0004'), { interval: 1 });
-    expect(carried).toHaveLength(5);
-    finishAll();
-    ends.forEach((end) => end());
-  });
-
   it('are not begun all at once: what another token asks meanwhile is answered before the last of a thousand', async () => {
     const { openSocket, post } = await begin();
     const sockets = await Promise.all(names('s', 4).map(() => admitted(openSocket())));

@@ -1,6 +1,7 @@
 /** Whose turn it is in the line of a process, in the order in which it comes. */
 import { expect, it } from 'vitest';
-import { createLine, type Place } from '../../src/transport/line.ts';
+import type { Place } from '../../src/ports/line.ts';
+import { createLine } from '../../src/transport/line.ts';
 
 /** The event loop went round once. */
 const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

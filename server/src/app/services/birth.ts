@@ -26,8 +26,9 @@ import { lookAgain } from '../look-again.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { summaryOf } from '../views/workstream.ts';
 import { keyOf } from './command.ts';
+import { inLine, type InLineDeps } from './in-line.ts';
 
-export interface BirthDeps extends FoldersDeps {
+export interface BirthDeps extends FoldersDeps, InLineDeps {
   readonly reservations: Reservations;
   readonly journal: Journal;
   readonly hub: FirstWordHub;
@@ -193,13 +194,20 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
     }
   }
 
-  return async ({ by, name, input, caller }, prepare) => {
-    if (deps.isStopping()) return refusalView<'SHUTTING_DOWN'>({ type: 'Rejected', code: 'SHUTTING_DOWN' });
-    const key = keyOf(deps.secrets, by.id, name, input);
-    const open = [...unresolved].some((one) => isSame(one.key, key));
-    const before = await repeated(key).catch(whenAway(open ? perhaps : storageUnavailable));
-    return before ?? make(key, prepare, caller).catch(whenAway(storageUnavailable));
-  };
+  return ({ by, name, input, caller }, prepare) =>
+    inLine(
+      deps,
+      by,
+      async () => {
+        if (deps.isStopping())
+          return refusalView<'SHUTTING_DOWN'>({ type: 'Rejected', code: 'SHUTTING_DOWN' });
+        const key = keyOf(deps.secrets, by.id, name, input);
+        const open = [...unresolved].some((one) => isSame(one.key, key));
+        const before = await repeated(key).catch(whenAway(open ? perhaps : storageUnavailable));
+        return before ?? make(key, prepare, caller).catch(whenAway(storageUnavailable));
+      },
+      caller,
+    );
 }
 
 const accepted = (workstreamId: string): Extract<Born, { type: 'Accepted' }> => ({

@@ -17,17 +17,18 @@ import type { Journal, Receipt } from '../../ports/journal.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { whenAway } from '../../ports/storage-unavailable.ts';
 import type { Actor, Landing } from '../actor/actor.ts';
-import type { Registry } from '../actor/registry.ts';
+import type { Loading, Registry } from '../actor/registry.ts';
 import type { Refusal, ServerRefusal } from '../refusals.ts';
 import { refusalView } from '../views/refusals.ts';
 import { within } from '../within.ts';
+import { turnOf, type InLineDeps, type Turn } from './in-line.ts';
 
 /** How long a mutation waits for the database before it answers PENDING, milliseconds (D-61). */
 const pendingAfterMs = 5_000;
 /** How long Stop waits for the database to say whether it was done before, milliseconds. */
 const stopWaitMs = 500;
 
-export interface CommandDeps {
+export interface CommandDeps extends InLineDeps {
   readonly registry: Registry;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -67,28 +68,38 @@ export async function runCommand(
   input: { readonly key: string; readonly workstreamId: string },
   command: Command,
 ): Promise<CommandOutcome> {
-  return withActor(deps.registry, input.workstreamId, (actor) =>
-    commandActor(deps, actor, by, input, command),
+  return withActor(deps, by, input.workstreamId, (actor, turn) =>
+    commandActor(deps, actor, turn, by, input, command),
   );
 }
 
-/** Does something with the loaded actor, which cannot be put to rest meanwhile. */
+/**
+ * Does something with the loaded actor, which cannot be put to rest meanwhile; in a turn at the database when it had to be
+ * loaded.
+ */
 export async function withActor<T>(
-  registry: Registry,
+  deps: Pick<CommandDeps, 'registry' | 'line'>,
+  by: Viewer,
   workstreamId: string,
-  work: (actor: Actor) => Promise<T>,
+  work: (actor: Actor, turn: Turn) => Promise<T>,
 ): Promise<T | { readonly type: 'refused'; readonly refusal: Refusal }> {
-  for (;;) {
-    const loading = await registry.load(workstreamId);
-    if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
-    const release = loading.actor.hold();
-    // Put to rest, or ended, in the moment between: the next load has it.
-    if (!release) continue;
-    try {
-      return await work(loading.actor);
-    } finally {
-      release();
+  const turn = turnOf(deps, by);
+  const load = (): Promise<Loading> => deps.registry.load(workstreamId);
+  try {
+    for (;;) {
+      const loading = await (deps.registry.peek(workstreamId) ? load() : turn.ask(load));
+      if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
+      const release = loading.actor.hold();
+      // Put to rest, or ended, in the moment between: the next load has it.
+      if (!release) continue;
+      try {
+        return await work(loading.actor, turn);
+      } finally {
+        release();
+      }
     }
+  } finally {
+    turn.over();
   }
 }
 
@@ -96,12 +107,14 @@ export async function withActor<T>(
 export async function commandActor(
   deps: CommandDeps,
   actor: Actor,
+  turn: Turn,
   by: Viewer,
   input: { readonly key: string; readonly workstreamId: string },
   command: Command,
 ): Promise<CommandOutcome> {
   const place = await placeOf(
     deps,
+    turn,
     actor,
     keyOf(deps.secrets, scopeOf(by, input), command.type, input),
     command.type === 'stop',
@@ -109,8 +122,9 @@ export async function commandActor(
   if (place.type === 'recorded') return place.outcome;
   if (actor.persistence().status === 'CONFLICT' && command.type !== 'stop')
     return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
-  if (needsAll[command.type] && !(await readWhatWasSaid(deps, actor)))
+  if (needsAll[command.type] && !(await readWhatWasSaid(deps, turn, actor)))
     return { type: 'refused', refusal: unavailable };
+  turn.over();
   return askActor(deps, actor, by, place.key, command);
 }
 
@@ -152,19 +166,22 @@ const needsAll: Partial<Readonly<Record<Command['type'], true>>> = {
 };
 
 /** False when the database does not answer in time. */
-async function readWhatWasSaid(deps: CommandDeps, actor: Actor): Promise<boolean> {
+async function readWhatWasSaid(deps: CommandDeps, turn: Turn, actor: Actor): Promise<boolean> {
   if (actor.state().conversationFrom === 0) return true;
-  const reading = actor
-    .readConversation()
-    .then(() => true)
-    .catch(whenAway(false));
-  return (await within(deps.clock, pendingAfterMs, reading)) === true;
+  return turn.ask(async () => {
+    const reading = actor
+      .readConversation()
+      .then(() => true)
+      .catch(whenAway(false));
+    return (await within(deps.clock, pendingAfterMs, reading)) === true;
+  });
 }
 
 /** The recorded answer of a command that was given before under this key; null when it was not. */
 export async function doneBefore(
   deps: CommandDeps,
   actor: Actor,
+  turn: Turn,
   by: Viewer,
   input: { readonly key: string; readonly workstreamId: string },
   name: Command['type'],
@@ -174,7 +191,7 @@ export async function doneBefore(
   const here = actor.persistence().status !== 'CONFLICT' && actor.state().receipts.get(receiptKey(key));
   if (here) return outcomeOf(here, key);
   if (actor.knows(key) === 'NEW') return null;
-  const found = await recordedOutcome(deps, key, pendingAfterMs);
+  const found = await turn.ask(() => recordedOutcome(deps, key, pendingAfterMs));
   return found === undefined ? { type: 'refused', refusal: unavailable } : found;
 }
 
@@ -183,10 +200,18 @@ type Place =
   | { readonly type: 'open'; readonly key: CommandKey };
 
 /** The answer recorded under this key, or the key under which the actor is to be asked. */
-async function placeOf(deps: CommandDeps, actor: Actor, key: CommandKey, isStop: boolean): Promise<Place> {
+async function placeOf(
+  deps: CommandDeps,
+  turn: Turn,
+  actor: Actor,
+  key: CommandKey,
+  isStop: boolean,
+): Promise<Place> {
   const known = actor.knows(key);
   if (known === 'NEW' || known === 'HERE') return { type: 'open', key };
-  const found = await recordedOutcome(deps, key, isStop ? stopWaitMs : pendingAfterMs);
+  const found = await (isStop
+    ? recordedOutcome(deps, key, stopWaitMs)
+    : turn.ask(() => recordedOutcome(deps, key, pendingAfterMs)));
   if (found) return { type: 'recorded', outcome: found };
   if (found === null) return { type: 'open', key };
   // Stop always gets through, whether or not the database answers (D-1): it begins nothing, and doing it again does no

@@ -36,6 +36,7 @@ import type { Model } from '../../ports/model.ts';
 import { invalid, refusalView } from '../views/refusals.ts';
 import { chooseBounds } from './bounds.ts';
 import { outcomeView, runCommand, type CommandDeps } from './command.ts';
+import { inLine } from './in-line.ts';
 import { chooseModel } from './model-choice.ts';
 
 /** Longest message, bytes of UTF-8. */
@@ -158,7 +159,9 @@ export async function decideApproval(
   });
   if (outcome.type !== 'Rejected' || outcome.code !== 'APPROVAL_GONE') return outcome;
   // The batch is closed, but who decided what is kept: say that rather than "gone" (D-64).
-  const decision = await deps.catalog.decisionOf(workstreamId, cycleId, callId).catch(() => null);
+  const decision = await inLine(deps, by, () =>
+    deps.catalog.decisionOf(workstreamId, cycleId, callId).catch(() => null),
+  );
   return decision ? refusalView({ type: 'Rejected', code: 'ALREADY_DECIDED', decision }) : outcome;
 }
 

@@ -16,6 +16,7 @@ import {
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
+import type { Turn } from './in-line.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 
 /** One at a time per workstream: a copy that comes meanwhile finds what the first recorded, and answers that (D-60). */
@@ -27,8 +28,8 @@ export function createDiscard(
   return (by, input) =>
     oneAtATime(input.workstreamId, async () =>
       outcomeView(
-        await withActor(deps.registry, input.workstreamId, (actor) =>
-          discardOf(deps, untold, actor, by, input),
+        await withActor(deps, by, input.workstreamId, (actor, turn) =>
+          discardOf(deps, untold, actor, turn, by, input),
         ),
       ),
     );
@@ -48,18 +49,19 @@ async function discardOf(
   deps: CommandDeps,
   untold: Untold,
   actor: Actor,
+  turn: Turn,
   by: Viewer,
   input: DiscardUnsaved,
 ): Promise<CommandOutcome> {
   const { registry } = deps;
   const { workstreamId } = input;
-  const done = await doneBefore(deps, actor, by, input, 'noteDiscarded');
+  const done = await doneBefore(deps, actor, turn, by, input, 'noteDiscarded');
   if (done) return done;
   const before = untold.get(workstreamId);
   if (before?.teller && keepsWord(before.teller)) untold.delete(workstreamId);
   let teller = actor;
   if (actor.persistence().status === 'CONFLICT') {
-    const again = await registry.discard(workstreamId, actor);
+    const again = await turn.ask(() => registry.discard(workstreamId, actor));
     if (actor.ended() === 'discarded') {
       const entries = (untold.get(workstreamId)?.entries ?? 0) + actor.state().pending.length;
       untold.set(workstreamId, { entries, teller: null });
@@ -71,6 +73,7 @@ async function discardOf(
   // Of two that discard at once, one does; the other finds a workstream that is well.
   if (entries === undefined)
     return { type: 'refused', refusal: { type: 'Rejected', code: 'NOTHING_TO_DISCARD' } };
+  turn.over();
   const told = await commandUnderNewKey(deps, teller, by, input, { type: 'noteDiscarded', entries });
   if (told.type === 'accepted')
     if (told.durability === 'DURABLE') untold.delete(workstreamId);

@@ -38,6 +38,7 @@ import {
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
+import { inLine } from './in-line.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 
 /** How long what was accepted, and then what ends it, may take to be stored, milliseconds (D-23). */
@@ -66,15 +67,21 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const oneAtATime = createOneAtATime();
 
   async function close(by: Viewer, input: CloseWorkstream): Promise<CommandOutcome> {
-    const outcome = await withActor(registry, input.workstreamId, async (actor): Promise<CommandOutcome> => {
-      const done = await doneBefore(deps, actor, by, input, 'close');
-      if (done) return done;
-      const refused = await bringToClosed(by, input.workstreamId, actor);
-      if (refused) return refused;
-      // Closed, whoever did it: what is left is to say so under this key. The door stays shut until then: if it were
-      // opened in between, this would close it again, or find a turn in it.
-      return commandActor(deps, actor, by, input, { type: 'close' }).finally(() => actor.shut(false));
-    });
+    const outcome = await withActor(
+      deps,
+      by,
+      input.workstreamId,
+      async (actor, turn): Promise<CommandOutcome> => {
+        const done = await doneBefore(deps, actor, turn, by, input, 'close');
+        turn.over();
+        if (done) return done;
+        const refused = await bringToClosed(by, input.workstreamId, actor);
+        if (refused) return refused;
+        // Closed, whoever did it: what is left is to say so under this key. The door stays shut until then: if it were
+        // opened in between, this would close it again, or find a turn in it.
+        return commandActor(deps, actor, turn, by, input, { type: 'close' }).finally(() => actor.shut(false));
+      },
+    );
     // Nothing is under way in it any more.
     if (registry.peek(input.workstreamId)?.state().durable.lifecycle === 'CLOSED')
       registry.unload(input.workstreamId);
@@ -237,7 +244,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       oneAtATime(input.workstreamId, async () => outcomeView<CloseWorkstreamOutcome>(await close(by, input))),
     open: async (by, input) =>
       outcomeView<OpenWorkstreamOutcome>(await runCommand(deps, by, input, { type: 'open' })),
-    delete: (by, input) => oneAtATime(input.workstreamId, () => remove(by, input)),
+    delete: (by, input) => oneAtATime(input.workstreamId, () => inLine(deps, by, () => remove(by, input))),
   };
 }
 

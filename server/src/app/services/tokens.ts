@@ -21,6 +21,7 @@ import { whenAway } from '../../ports/storage-unavailable.ts';
 import type { TokenStore } from '../../ports/token-store.ts';
 import { refusalView, storageUnavailable } from '../views/refusals.ts';
 import { keyOf } from './command.ts';
+import { inLine, type InLineDeps } from './in-line.ts';
 import { rememberTokens } from './remembered-tokens.ts';
 
 /** How long the printed link can be used, milliseconds: a day, for servers started by hand and opened later. */
@@ -28,7 +29,7 @@ const codeTermMs = 24 * 60 * 60 * 1_000;
 /** Longest name of a token, UTF-16 code units. */
 const maxName = 100;
 
-interface TokenDeps {
+interface TokenDeps extends InLineDeps {
   readonly store: TokenStore;
   readonly journal: Journal;
   readonly ids: Ids;
@@ -49,8 +50,10 @@ export interface Tokens extends Access {
   checkHeld(): Promise<void>;
 }
 
-export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps): Tokens {
+export function createTokens({ store, journal, ids, secrets, clock, line }: TokenDeps): Tokens {
   const hash = (secret: string): string => secrets.fingerprint(secret);
+  const guarded = <T>(by: Viewer, work: () => Promise<T>): Promise<T | typeof storageUnavailable> =>
+    inLine({ line }, by, work).catch(whenAway(storageUnavailable));
   const revocations = new Map<string, Set<() => void>>();
   const tellRevoked = (tokenId: string): void => {
     for (const callback of revocations.get(tokenId) ?? []) callback();
@@ -106,7 +109,7 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
           field: 'name',
           problem: `A token needs a name of 1 to ${maxName} characters, one of which can be seen.`,
         });
-      return guarded(async () => {
+      return guarded(by, async () => {
         const key = keyOf(secrets, by.id, 'createToken', input);
         const secret = secrets.mint('weir');
         const id = ids.random128();
@@ -126,8 +129,8 @@ export function createTokens({ store, journal, ids, secrets, clock }: TokenDeps)
           : refusalView({ type: 'Rejected', code: 'KEY_REUSED' });
       });
     },
-    async revoke(_by, input) {
-      return guarded(async () => {
+    async revoke(by, input) {
+      return guarded(by, async () => {
         // Whoever is to lose it does not live on what is remembered, whatever becomes of this.
         remembered.forget(input.tokenId);
         // An id that no database can hold (D-51) is nobody's, and would only make it complain.
@@ -152,6 +155,3 @@ function nameOf(called: string | null): string | null {
   const name = cut(storable(called ?? ''), maxName).trim();
   return isBlank(called ?? '') || name === '' ? null : name;
 }
-
-const guarded = <T>(work: () => Promise<T>): Promise<T | typeof storageUnavailable> =>
-  work().catch(whenAway(storageUnavailable));

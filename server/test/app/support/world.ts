@@ -23,10 +23,12 @@ import type { Command } from '../../../src/core/inputs.ts';
 import type { Guidance } from '../../../src/ports/guidance.ts';
 import type { Conditions } from '../../../src/ports/conditions.ts';
 import type { Ids } from '../../../src/ports/ids.ts';
+import type { Line } from '../../../src/ports/line.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import type { ModelAnswer, ModelInfo } from '../../../src/ports/model.ts';
 import type { Processes } from '../../../src/ports/processes.ts';
 import type { Workspaces } from '../../../src/ports/workspaces.ts';
+import { lineOf } from '../../../src/transport/line.ts';
 import { createTestClock, type TestClock } from '../../support/clock.ts';
 import { createFakeModel, type FakeModel } from '../../support/fake-model.ts';
 import { createFakeTools, type FakeTools } from '../../support/fake-tools.ts';
@@ -127,6 +129,8 @@ export async function createWorld(
     readonly workspaces?: Workspaces;
     /** Without them every condition is sound, and none holds. */
     readonly conditions?: Conditions;
+    /** Without it the one of a server. */
+    readonly line?: Line;
     readonly ids?: Ids;
     readonly random?: () => number;
     /** What is known of the models, the default first. */
@@ -192,7 +196,8 @@ export async function createWorld(
     : noLookout;
   lookout.run();
   const secrets = systemSecrets;
-  const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock });
+  const line = options.line ?? lineOf('commands');
+  const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock, line });
   const workspaces = options.workspaces ?? {
     roots: ['/work'],
     choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/folders/${id}` }),
@@ -228,6 +233,7 @@ export async function createWorld(
     sessionId,
     host,
     isStopping,
+    line,
     awake: lookout.awake,
     serverInfo: () => Promise.reject(new Error('not asked here')),
   });

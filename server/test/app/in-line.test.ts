@@ -1,0 +1,104 @@
+/** That what commands ask the database for waits by turns, and that nobody waits for more than that. */
+import { expect, it, vi } from 'vitest';
+import type { Viewer } from 'schema/model';
+import { ada, bob, createWorld, newKey, plain, waits, type World } from './support/world.ts';
+
+const cleo: Viewer = { id: 'cleo', name: 'Cleo', tokenId: 'cleo' };
+
+/** A server whose loads and reservations go on until they are let; the names of workstreams and keys that have begun. */
+async function beginHeld() {
+  const world = await createWorld();
+  const at = await Promise.all(Array.from({ length: 8 }, () => world.open()));
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const held = async (name: string): Promise<void> => {
+    begun.push(name);
+    await new Promise<void>((resolve) => ends.set(name, resolve));
+  };
+  const { ownership, reservations } = world.storage;
+  const { claim } = ownership;
+  const { reserve } = reservations;
+  Object.assign(ownership, {
+    claim: async (id: string, by: string) => (await held(id), claim(id, by)),
+  });
+  Object.assign(reservations, {
+    reserve: async (asked: Parameters<typeof reserve>[0]) => (await held('new'), reserve(asked)),
+  });
+  return {
+    world,
+    at,
+    begun,
+    hasBegun: (...names: readonly string[]) =>
+      vi.waitFor(() => expect(begun).toEqual(names), { interval: 1, timeout: 5_000 }),
+    end: (name: string) => ends.get(name)!(),
+    /** The event loop went round as often as anybody could need who is let go. */
+    rest: async () => {
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+const create = (world: World, by: Viewer, caller: AbortSignal = waits) =>
+  world.services.workstreams.create(by, { ...plain, key: newKey(), title: null }, caller);
+
+it('messages of one token to workstreams at rest are three at a time at the database, and keep no other token waiting', async () => {
+  const { world, at, begun, hasBegun, end, rest } = await beginHeld();
+  const sends = at.slice(0, 5).map((id) => world.send(id, 'Wake up.', ada));
+  await hasBegun(...at.slice(0, 3));
+  await rest();
+  expect(begun).toEqual(at.slice(0, 3));
+  const other = world.send(at[5]!, 'Me too.', bob);
+  await hasBegun(...at.slice(0, 3), at[5]!);
+  end(at[5]!);
+  expect(await other).toMatchObject({ type: 'Accepted' });
+  end(at[0]!);
+  expect(await sends[0]).toMatchObject({ type: 'Accepted' });
+  await hasBegun(...at.slice(0, 3), at[5]!, at[3]!);
+  end(at[1]!);
+  await hasBegun(...at.slice(0, 3), at[5]!, at[3]!, at[4]!);
+  for (const id of at.slice(2, 5)) end(id);
+  for (const send of sends) expect(await send).toMatchObject({ type: 'Accepted' });
+});
+
+it('what is said to a workstream that is loaded, and Stop, wait for nobody’s turn', async () => {
+  const { world, at, hasBegun, end, rest } = await beginHeld();
+  const [loaded, ...atRest] = at as [string, ...string[]];
+  const first = world.send(loaded, 'Begin.', ada);
+  await hasBegun(loaded);
+  end(loaded);
+  await first;
+  for (const by of [ada, bob]) for (const id of atRest.splice(0, 3)) void world.send(id, 'Wake up.', by);
+  await vi.waitFor(() => expect(world.registry.present().length).toBeGreaterThanOrEqual(5), { interval: 1 });
+  await rest();
+  expect(await world.send(loaded, 'More.', ada)).toMatchObject({ type: 'Accepted' });
+  expect(await world.send(loaded, 'And more.', bob)).toMatchObject({ type: 'Accepted' });
+  expect(await world.stop(loaded)).toMatchObject({ type: 'Accepted' });
+});
+
+it('new workstreams wait in the same line, by turns of the tokens; who leaves it has changed nothing', async () => {
+  const { world, at, begun, hasBegun, end, rest } = await beginHeld();
+  const sends = at.slice(0, 3).map((id) => world.send(id, 'Wake up.', ada));
+  await hasBegun(...at.slice(0, 3));
+  const controller = new AbortController();
+  const left = create(world, ada, controller.signal);
+  const stays = create(world, ada);
+  await rest();
+  expect(begun).toEqual(at.slice(0, 3));
+  const others = create(world, bob);
+  await hasBegun(...at.slice(0, 3), 'new');
+  const third = create(world, cleo);
+  controller.abort(new Error('gone'));
+  await expect(left).rejects.toThrow('gone');
+  end('new');
+  expect(await others).toMatchObject({ type: 'Accepted' });
+  // Four at once of all: its turn has come before the next of the first token.
+  await hasBegun(...at.slice(0, 3), 'new', 'new');
+  end('new');
+  expect(await third).toMatchObject({ type: 'Accepted' });
+  end(at[0]!);
+  await hasBegun(...at.slice(0, 3), 'new', 'new', 'new');
+  end('new');
+  expect(await stays).toMatchObject({ type: 'Accepted' });
+  for (const id of at.slice(1, 3)) end(id);
+  await Promise.all(sends);
+});
