@@ -1,8 +1,10 @@
 /** Owns: `weir.config.json`: what it may say, what is said of its faults, and how a change is taken over. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
 import { parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
 import { readModels, type ReadModels } from '../../../src/adapters/model/file/read.ts';
+import { flawOfJson } from '../../../src/adapters/model/file/syntax.ts';
 import { watchModelFile } from '../../../src/adapters/model/file/watch.ts';
 import { usualTraits, type Binding } from '../../../src/adapters/model/binding.ts';
 import { createTestClock } from '../../support/clock.ts';
@@ -184,8 +186,8 @@ describe('The model file', () => {
     ).toEqual([
       'models.a.fallbacks names the model itself.',
       'models.a.fallbacks names "y", which is not among the models.',
-      'models.b.key names the variable NOT_SET, which is not set: set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.',
-      'models.c.key names the file "/nowhere", and there is none at /nowhere: put the key there, alone, in one line.',
+      'models.b.key.env names no variable that is set (the key itself does not stand here): set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.',
+      'models.c.key.file names no file that is there (the key itself does not stand here, and a relative path begins at the folder of this file): put the key into one, alone, in one line.',
       'default names "z", which is not among the models.',
     ]);
   });
@@ -209,7 +211,7 @@ describe('The model file', () => {
       'models.a.fallbacks.1 must be',
       'models.a.window must be',
       'models.b.endpoint is missing',
-      'models.b.key names the variable NOT_SET',
+      'models.b.key.env names no variable that is set',
       'models.b.capabilities has "vison", which is no setting: those there are vision, reasoning,',
       'models.demo has the name',
       'models.demo has "vision", which is no setting there: write it in models.demo.capabilities.',
@@ -229,19 +231,173 @@ describe('The model file', () => {
       const models = { a: { ...plain, key: { env: 'KEY' } }, b: { ...plain, key: { file: '/key' } } };
       const found = problemsOf(read({ models }, { '/key': key }, { KEY: key }));
       expect(found).toEqual([
-        expect.stringMatching(/^models\.a\.key names the variable KEY, .* copy the key anew\.$/),
-        expect.stringMatching(/^models\.b\.key names the file "\/key", .* copy the key anew\.$/),
+        expect.stringMatching(/^models\.a\.key\.env names a variable, .* copy the key anew\.$/),
+        expect.stringMatching(/^models\.b\.key\.file names a file, .* copy the key anew\.$/),
       ]);
       expect(found.join()).not.toContain('sk');
     },
   );
 
   it.each([
-    ['', 'It is not JSON'],
-    ['{"models":', 'It is not JSON'],
+    ['', 'It is not JSON: in line 1, column 1, where it ends, there should be a value'],
+    ['{"models":', 'It is not JSON: in line 1, column 11, where it ends, there should be a value'],
     ['[]', 'The file must be an object in { }.'],
   ])('%j is refused with a sentence', (text, sentence) => {
     expect(problemsOf(read(text)).join()).toContain(sentence);
+  });
+
+  const keys = [
+    'sk-live-1234567890abcdef',
+    'gsk_1234567890abcdef',
+    'AIzaSyA1234567890abcdefghijklmnopqrstuv',
+    '3f2b8c1e-9d4a-4b7c-8e6f-0123456789ab',
+    'Bearer abcdefgh12345678',
+  ];
+  /** Each way in which a key may get to where something else is meant: as the text of a file. */
+  const misplaced: readonly (readonly [string, (key: string) => unknown])[] = [
+    ['in place of the name of a variable', (key) => ({ models: { a: { ...plain, key: { env: key } } } })],
+    ['in place of a path', (key) => ({ models: { a: { ...plain, key: { file: key } } } })],
+    [
+      'in place of a path that begins at the root',
+      (key) => ({ models: { a: { ...plain, key: { file: `/${key}` } } } }),
+    ],
+    ['in place of env', (key) => ({ models: { a: { ...plain, key: { [key]: 'KEY' } } } })],
+    ['as the key', (key) => ({ models: { a: { ...plain, key } } })],
+    ['as a list', (key) => ({ models: { a: { ...plain, key: [key] } } })],
+    ['as a header', (key) => ({ models: { a: { ...plain, headers: { Authorization: key } } } })],
+    ['as the name of a setting', (key) => ({ models: { a: { ...plain, [key]: '' } } })],
+    ['as the name of a setting of the file', (key) => ({ models: {}, [key]: '' })],
+    [
+      'as an alias',
+      (key) => ({ models: { [key]: { model: 7, effort: 'high', key: { env: 'X' }, fallbacks: [key] } } }),
+    ],
+    ['as a fallback', (key) => ({ models: { a: { ...plain, fallbacks: [key] } } })],
+    ['as the default', (key) => ({ models: { a: plain }, default: key })],
+    ['as the endpoint', (key) => ({ models: { a: { ...plain, endpoint: key } } })],
+    [
+      'in an endpoint that is none',
+      (key) => ({ models: { a: { ...plain, endpoint: `ftp://${key}@x?key=${key}` } } }),
+    ],
+    [
+      'as an effort, a dialect, a number',
+      (key) => ({ models: { a: { ...plain, effort: key, dialect: key, window: key } } }),
+    ],
+    ['as the models', (key) => ({ models: key })],
+    ['as the file', (key) => key],
+    ['without quotes', (key) => `{"models":{"a":{"endpoint":"http://x/v1","model":"m","key":${key}}}}`],
+    ['without quotes, at the beginning', (key) => `{"key":${key}}`],
+    ['as all of the text', (key) => `${key}\n`],
+    ['without its closing quotes', (key) => `{"models":{"a":{"key":"${key}\n}}}`],
+    ['after an escape that is none', (key) => `{"key":"\\x${key}"}`],
+    ['after the end', (key) => `{"models":{}} ${key}`],
+    ['twice as a name', (key) => `{"models":{"a":{"${key}":1,"${key}":2}}}`],
+  ];
+
+  it.each(misplaced)('repeats nothing of a key that is written %s (broke: it stood in the log)', (_, put) => {
+    for (const key of keys) {
+      const written = put(key);
+      // Once as what it is there, and once as the text itself where that is no JSON.
+      const problems = problemsOf(read(written)).join(' ');
+      expect(problems).not.toBe('');
+      for (let at = 0; at + 8 <= key.length; at += 1)
+        expect(problems, problems).not.toContain(key.slice(at, at + 8));
+    }
+  });
+
+  it('names what people have named', () => {
+    const aliases = [
+      'gpt-4o-2024-08-06',
+      'Qwen3-235B-A22B-Instruct-2507-FP8',
+      'xai-grok-4',
+      'hf:meta/Llama-3.3',
+      'sk-small',
+    ];
+    for (const alias of aliases)
+      expect(problemsOf(read({ models: { [alias]: { ...plain, windw: 1 } }, default: `${alias}x` }))).toEqual(
+        [
+          expect.stringContaining(`models.${alias} has "windw"`),
+          `default names "${alias}x", which is not among the models.`,
+        ],
+      );
+  });
+
+  it.each([
+    [
+      '{"a": 1,\n "b": 2,\n}',
+      'in line 3, column 1, there should be a name in quotes, or the comma before is one too many',
+    ],
+    [
+      '{"a": [1,]}',
+      'in line 1, column 10, there should be a value: a text in quotes, a number, true, false, null, { or [, or the comma before is one too many',
+    ],
+    [
+      '{"a":}',
+      'in line 1, column 6, there should be a value: a text in quotes, a number, true, false, null, { or [',
+    ],
+    ['{"a" 1}', 'in line 1, column 6, there should be a colon'],
+    ['{\r\n  "a": 1\r\n  "b": 2 }', 'in line 3, column 3, there should be a comma or }'],
+    ['\uFEFF{a: 1}', 'in line 1, column 2, there should be a name in quotes or }'],
+    ["{'a': 1}", 'in line 1, column 2, there should be a name in quotes or }, and quotes are double ones'],
+    ['{} // models', 'in line 1, column 4, there should be nothing more; JSON has no comments'],
+    [
+      '{"a": "C:\\models"}',
+      'in line 1, column 10, a \\ in a text begins no escape: for the character itself write it twice',
+    ],
+    ['{"a": "b\n"}', 'in line 1, column 7, a text begins whose closing quotes are not in its line'],
+    [
+      '{"a": "b\tc"}',
+      'in line 1, column 9, a character in a text must be written as an escape, a tab as \\t',
+    ],
+    ['{"a": 01}', 'in line 1, column 8, there should be a comma or }'],
+    ['[1', 'in line 1, column 3, where it ends, there should be a comma or ]'],
+  ])('says of %j where it stops being JSON, and what should stand there', (text, flaw) => {
+    expect(problemsOf(read(text))).toEqual([`It is not JSON: ${flaw}.`]);
+  });
+
+  it('takes for JSON what is JSON, and nothing else, as JavaScript does', () => {
+    const pieces = [
+      ...'{}[]:,"\\/-.01eE+ \n\t\u0001',
+      'true',
+      'null',
+      '"a"',
+      '"a":',
+      '{"a":1}',
+      '\\u00e9',
+      '\\n',
+      '1.5',
+      'nul',
+    ];
+    const isJson = (text: string): boolean => {
+      try {
+        JSON.parse(text);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const texts = fc.oneof(
+      fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((some) => some.join('')),
+      // Something that is, with a piece more or less.
+      fc
+        .tuple(fc.json(), fc.nat(), fc.nat(2), fc.constantFrom('', ...pieces))
+        .map(([json, n, less, more]) => {
+          const at = n % (json.length + 1);
+          return json.slice(0, at) + more + json.slice(at + less);
+        }),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(flawOfJson(text) === null, text).toBe(isJson(text));
+      }),
+      { numRuns: 2_000, seed: 7 },
+    );
+  });
+
+  it('that is nested without end is refused at once', () => {
+    expect(problemsOf(read('['.repeat(400_000)))).toEqual([
+      expect.stringContaining('in line 1, column 400001'),
+    ]);
+    expect(problemsOf(read(`{"models":{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}}`))).toHaveLength(1);
   });
 
   it('gives no model the name of the demo, which has it (broke: it was listed twice)', () => {

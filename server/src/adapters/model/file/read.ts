@@ -2,7 +2,8 @@
  * Owns: the text of `weir.config.json` → bindings, or everything that is wrong with it.
  * Does not own: what may stand in it (`format.ts`), when it is read (`watch.ts`).
  *
- * Invariants: every fault is listed at once, with its place and what to do; no sentence holds a key.
+ * Invariants: every fault is listed at once, with its place and what to do. No sentence holds a key, wherever in the file it
+ * was written: of what stands there, only names are repeated, and none that may be a key.
  */
 import { isAbsolute, join } from 'node:path';
 import type * as z from 'zod';
@@ -10,8 +11,10 @@ import type { Binding } from '../binding.ts';
 import { usualTraits } from '../binding.ts';
 import { demoAlias } from '../demo.ts';
 import { parseEndpoint } from '../endpoint.ts';
-import { isRecord, listOf, type Json } from '../wire/json.ts';
+import { isRecord, listOf, parseJson, type Json } from '../wire/json.ts';
 import { effortOf, modelFile, partsOfEntry, settingsAt, type ModelEntry } from './format.ts';
+import { placeOf, show } from './show.ts';
+import { flawOfJson } from './syntax.ts';
 
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -33,22 +36,19 @@ export type ReadModels =
   | { readonly type: 'faulty'; readonly problems: readonly string[] };
 
 export function readModels(text: string, around: Surroundings): ReadModels {
-  let json: unknown;
-  try {
-    json = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    return faulty(`It is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
-  }
-  const twice = namedTwice(text).map(
-    (place) => `${place} is there twice, and only the last would count: rename one of them, or take it out.`,
-  );
+  const written = text.replace(/^\uFEFF/, '');
+  const json = parseJson(written);
+  if (json === undefined) return faulty(`It is not JSON: ${flawOfJson(written) ?? 'it is nested too deep'}.`);
   const parsed = modelFile.safeParse(json);
   const { keys, problems } = together(json, around);
   const made = Object.entries(parsed.data?.models ?? {}).map(([alias, entry]) =>
     bind(alias, entry, keys.get(alias)),
   );
   const all = [
-    ...twice,
+    ...namedTwice(written).map(
+      (path) =>
+        `${placeOf(path)} is there twice, and only the last would count: rename one of them, or take it out.`,
+    ),
     ...(parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, json)),
     ...problems,
     ...made.flatMap((m) => (typeof m === 'string' ? [m] : [])),
@@ -77,22 +77,23 @@ function together(json: unknown, around: Surroundings) {
   for (const [alias, entry] of Object.entries(models)) {
     if (alias === demoAlias)
       problems.push(
-        `models.${alias} has the name of the built-in demo, which is always there: give this model another alias.`,
+        `${placeOf(['models', alias])} has the name of the built-in demo, which is always there: give this model another alias.`,
       );
     if (!isRecord(entry)) continue;
+    const place = placeOf(['models', alias]);
     const { effort, capabilities, fallbacks, key } = entry;
     const efforts = isRecord(capabilities) ? (capabilities['efforts'] ?? []) : [];
     if (partsOfEntry.effort.safeParse(effort).success && Array.isArray(efforts) && efforts.length === 0)
       problems.push(
-        `models.${alias}.effort would not be sent: list the efforts that the model knows in models.${alias}.capabilities.efforts, or take the effort out.`,
+        `${place}.effort would not be sent: list the efforts that the model knows in ${place}.capabilities.efforts, or take the effort out.`,
       );
     for (const other of listOf(fallbacks))
-      if (other === alias) problems.push(`models.${alias}.fallbacks names the model itself.`);
+      if (other === alias) problems.push(`${place}.fallbacks names the model itself.`);
       else if (typeof other === 'string' && !Object.hasOwn(models, other))
-        problems.push(`models.${alias}.fallbacks names ${show(other)}, which is not among the models.`);
+        problems.push(`${place}.fallbacks names ${show(other)}, which is not among the models.`);
     const parsed = partsOfEntry.key.safeParse(key);
     if (!parsed.success) continue;
-    const { text, problem } = keyOf(alias, parsed.data, around);
+    const { text, problem } = keyOf(`${place}.key`, parsed.data, around);
     if (text !== undefined) keys.set(alias, text);
     if (problem !== null) problems.push(problem);
   }
@@ -105,7 +106,7 @@ function together(json: unknown, around: Surroundings) {
 /** The binding, or what is wrong with it. */
 function bind(alias: string, entry: ModelEntry, key: string | undefined): Binding | string {
   const endpoint = parseEndpoint(entry.endpoint, key);
-  if (!endpoint) return `models.${alias}.endpoint is no http or https URL.`;
+  if (!endpoint) return `${placeOf(['models', alias])}.endpoint is no http or https URL.`;
   const { capabilities = {}, price } = entry;
   const { efforts, emptyText, ...flags } = capabilities;
   return {
@@ -130,38 +131,38 @@ function bind(alias: string, entry: ModelEntry, key: string | undefined): Bindin
   };
 }
 
+/** The key, or what is wrong. What was written there is not repeated: it may be the key itself. */
 function keyOf(
-  alias: string,
+  place: string,
   key: NonNullable<ModelEntry['key']>,
   { env, folder, readText }: Surroundings,
 ): { readonly text: string | undefined; readonly problem: string | null } {
-  const place = `models.${alias}.key`;
-  const none = (problem: string | null) => ({ text: undefined, problem });
-  const checked = (text: string, whose: string) =>
+  const none = (problem: string) => ({ text: undefined, problem });
+  const checked = (text: string, where: string) =>
     isSendable(text)
       ? { text, problem: null }
       : none(
-          `${place} names ${whose}, and a character of what it holds is in no key (a long dash, a curved quote or an invisible one, which come with copying): copy the key anew.`,
+          `${where}, and a character of what it holds is in no key (a long dash, a curved quote or an invisible one, which come with copying): copy the key anew.`,
         );
   if ('env' in key) {
     const text = env[key.env]?.trim();
     return text
-      ? checked(text, `the variable ${key.env}`)
+      ? checked(text, `${place}.env names a variable`)
       : none(
-          `${place} names the variable ${key.env}, which is not set: set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.`,
+          `${place}.env names no variable that is set (the key itself does not stand here): set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.`,
         );
   }
-  const path = isAbsolute(key.file) ? key.file : join(folder, key.file);
+  const file = `${place}.file names`;
   try {
-    const text = readText(path).trim();
-    if (text !== '' && !/[\r\n]/.test(text)) return checked(text, `the file ${show(key.file)}`);
-    return none(`${place} names the file ${show(key.file)}, which must hold the key alone, in one line.`);
+    const text = readText(isAbsolute(key.file) ? key.file : join(folder, key.file)).trim();
+    if (text !== '' && !/[\r\n]/.test(text)) return checked(text, `${file} a file`);
+    return none(`${file} a file which must hold the key alone, in one line, and does not.`);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    const { code } = error as NodeJS.ErrnoException;
     return none(
       code === 'ENOENT'
-        ? `${place} names the file ${show(key.file)}, and there is none at ${path}: put the key there, alone, in one line.`
-        : `${place} names the file ${show(key.file)}, and ${path} cannot be read (${code}).`,
+        ? `${file} no file that is there (the key itself does not stand here, and a relative path begins at the folder of this file): put the key into one, alone, in one line.`
+        : `${file} a file that cannot be read${code === undefined ? '' : ` (${code})`}.`,
     );
   }
 }
@@ -171,7 +172,7 @@ const isSendable = (key: string): boolean => /^[\x20-\x7e\x80-\xff]+$/.test(key)
 
 /** Place and fault. What was written there is not repeated: it may be a key. */
 function sentencesOf(issue: z.core.$ZodIssue, json: unknown): readonly string[] {
-  const place = issue.path.map(String).join('.') || 'The file';
+  const place = placeOf(issue.path);
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(
       (name) => `${place} has ${show(name)}, which is no setting${insteadOf(issue.path, name)}.`,
@@ -194,7 +195,7 @@ function sentencesOf(issue: z.core.$ZodIssue, json: unknown): readonly string[] 
 /** What may be meant by a name that is no setting there. */
 function insteadOf(path: readonly PropertyKey[], name: string): string {
   if (path.length === 2 && settingsAt([...path, 'capabilities']).includes(name))
-    return ` there: write it in ${path.map(String).join('.')}.capabilities`;
+    return ` there: write it in ${placeOf(path)}.capabilities`;
   return `: those there are ${settingsAt(path).join(', ')}`;
 }
 
@@ -235,9 +236,9 @@ const wanted: Readonly<Record<string, string>> = {
   output: 'say what a million tokens written cost, in US dollars',
 };
 
-/** Places of names that one object has twice, of which JSON keeps the last and says nothing. The text is JSON. */
-function namedTwice(text: string): readonly string[] {
-  const twice = new Set<string>();
+/** Where one object has a name twice, of which JSON keeps the last and says nothing. The text is JSON. */
+function namedTwice(text: string): readonly (readonly string[])[] {
+  const twice = new Map<string, readonly string[]>();
   /** The objects and lists around, with the names they have so far and the last of them. */
   const around: { readonly names: Set<string> | null; name: string }[] = [];
   for (const [token, after] of Array.from(text.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)|[{}[\]]/g), (m) => [
@@ -250,11 +251,12 @@ function namedTwice(text: string): readonly string[] {
     else if (after === ':') {
       const here = around.at(-1)!;
       here.name = JSON.parse(token!.slice(0, token!.lastIndexOf('"') + 1)) as string;
-      if (here.names?.has(here.name)) twice.add(around.map(({ name }) => name).join('.'));
+      if (here.names?.has(here.name)) {
+        const path = around.map(({ name }) => name);
+        twice.set(path.join('.'), path);
+      }
       here.names?.add(here.name);
     }
   }
-  return [...twice];
+  return [...twice.values()];
 }
-
-const show = (name: string): string => JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
