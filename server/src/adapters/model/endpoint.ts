@@ -36,16 +36,24 @@ export function parseEndpoint(baseUrl: string, apiKey: string | undefined): Endp
   const basic = userinfo.some((part) => part !== '')
     ? `Basic ${Buffer.from(userinfo.join(':')).toString('base64')}`
     : null;
-  const secrets = [apiKey ?? '', url.password, userinfo[1] ?? '', basic?.slice('Basic '.length) ?? ''];
+  // A name without a password is one, as some services want their key.
+  const alone = url.password === '' ? [url.username, userinfo[0] ?? ''] : [];
+  const basicToken = basic?.slice('Basic '.length) ?? '';
+  const queried = [...url.searchParams].flatMap(([name, value]) => (isSecret(name, value) ? [value] : []));
+  const secrets = [apiKey ?? '', url.password, userinfo[1] ?? '', ...alone, basicToken, ...queried];
   url.username = '';
   url.password = '';
   return {
     baseUrl: url.href.replace(/\/+$/, ''),
     host: url.host,
     authorization: apiKey ? `Bearer ${apiKey}` : basic,
-    secrets: secrets.filter((secret) => secret !== ''),
+    secrets: [...new Set(secrets)].filter((secret) => secret !== ''),
   };
 }
+
+/** Whether a parameter of an address may be a credential: a version, or what is only switched on, is none. */
+const isSecret = (name: string, value: string): boolean =>
+  value.length >= 16 || (value.length >= 4 && /key|token|secret|auth|pass|sig|code/i.test(name));
 
 /** Userinfo may hold a stray `%`, which is then meant as it stands. */
 function decode(part: string): string {

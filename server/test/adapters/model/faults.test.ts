@@ -342,6 +342,17 @@ test('what is hidden takes none of the sentence with it', () => {
   );
 });
 
+test.each([
+  ['a name without a password', 'https://only%2Dthe-key@models.test/v1', 'only-the-key'],
+  ['a parameter that is called so', 'https://models.test/v1?version=2&api-key=only-the-key', 'only-the-key'],
+  ['a long parameter', 'https://models.test/v1?x=1&y=0123456789abcdef', '0123456789abcdef'],
+])('%s in an address is a credential, and is not shown when the endpoint repeats it', (_, url, secret) => {
+  const { secrets } = parseEndpoint(url, undefined)!;
+  expect(secrets).toContain(secret);
+  const { message } = createFault('OTHER', { ...scope, secrets }, { detail: `HTTP 421, no ${secret} x1 2` });
+  expect(message).toContain('(HTTP 421, no [hidden] x1 2)');
+});
+
 test('an endpoint keeps its credentials out of everything it shows', () => {
   const endpoint = parseEndpoint('https://me:p%40ss@models.test/v1/', undefined);
   expect(endpoint).toEqual({
