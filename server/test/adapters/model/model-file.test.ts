@@ -400,6 +400,35 @@ describe('The model file', () => {
     expect(problemsOf(read(`{"models":{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}}`))).toHaveLength(1);
   });
 
+  it.each([
+    [
+      `{"models":{"__proto__":${JSON.stringify(plain)}}}`,
+      'models.__proto__ is no alias: 1 to 100 letters, digits,',
+    ],
+    [
+      `{"models":{"a":{"endpoint":"http://x","model":"m","__proto__":{"window":1}}}}`,
+      'models.a has "__proto__", which is no setting',
+    ],
+    [`{"models":{},"__pro\\u0074o__":7}`, 'The file has "__proto__", which is no setting'],
+    [
+      `{"models":{"a":{"endpoint":"http://x","model":"m","fallbacks":["__proto__"]}}}`,
+      'models.a.fallbacks names "__proto__", which is not among',
+    ],
+  ])('takes no name that would be left out in silence: %s (broke: it was)', (text, sentence) => {
+    expect(problemsOf(read(text))).toEqual([expect.stringContaining(sentence)]);
+  });
+
+  it('takes names that every object has as those of models', () => {
+    const models = {
+      constructor: { ...plain, fallbacks: ['toString'] },
+      toString: plain,
+      hasOwnProperty: plain,
+    };
+    expect(bindingsOf(read({ models, default: 'toString' })).map(({ alias }) => alias)).toEqual(
+      Object.keys(models),
+    );
+  });
+
   it('gives no model the name of the demo, which has it (broke: it was listed twice)', () => {
     expect(problemsOf(read({ models: { a: plain, demo: plain } }))).toEqual([
       'models.demo has the name of the built-in demo, which is always there: give this model another alias.',

@@ -11,9 +11,10 @@ const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
 
 /** Of an alias; it stands in logs, links and sentences. */
 const aliasPattern = /^[\p{L}\p{N}][\p{L}\p{N} ._:@/+-]{0,99}$/u;
-const alias = z.string().regex(aliasPattern, {
-  error: 'is no alias: 1 to 100 letters, digits, spaces and . _ : @ / + -, a letter or digit first',
-});
+/** What is said of a name that is none. */
+export const aliasRule =
+  'is no alias: 1 to 100 letters, digits, spaces and . _ : @ / + -, a letter or digit first';
+const alias = z.string().regex(aliasPattern, { error: aliasRule });
 
 const key = z
   .union([

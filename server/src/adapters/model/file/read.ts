@@ -12,7 +12,7 @@ import { usualTraits } from '../binding.ts';
 import { demoAlias } from '../demo.ts';
 import { parseEndpoint } from '../endpoint.ts';
 import { isRecord, listOf, parseJson, type Json } from '../wire/json.ts';
-import { effortOf, modelFile, partsOfEntry, settingsAt, type ModelEntry } from './format.ts';
+import { aliasRule, effortOf, modelFile, partsOfEntry, settingsAt, type ModelEntry } from './format.ts';
 import { placeOf, show } from './show.ts';
 import { flawOfJson } from './syntax.ts';
 
@@ -75,6 +75,8 @@ function together(json: unknown, around: Surroundings) {
   const file = isRecord(json) ? json : {};
   const models = isRecord(file['models']) ? file['models'] : {};
   for (const [alias, entry] of Object.entries(models)) {
+    // Zod leaves this one out and says nothing.
+    if (alias === '__proto__') problems.push(`${placeOf(['models', alias])} ${aliasRule}.`);
     if (alias === demoAlias)
       problems.push(
         `${placeOf(['models', alias])} has the name of the built-in demo, which is always there: give this model another alias.`,
