@@ -507,13 +507,13 @@ export const audits: readonly Audit[] = [
       where w.lifecycle <> 'CREATING' and w.projection -> 'turn' is distinct from expected`,
   },
   {
-    says: 'The projection has the calls that are not answered, how far each has come, and their questions (D-58).',
+    says: 'The projection has the calls that are not answered, how far each has come but for what results say, and their questions (D-58).',
     sql: `
       select w.id as workstream, format('%s, not %s', w.projection -> 'batch', expected) as detail
       from workstream w left join (
         select b.workstream_id, jsonb_build_object('messageId', b.message_id, 'calls', jsonb_agg(jsonb_build_object('call', b.call,
           'started', exists (select from (${ofCall('TOOL_STARTED')}) s where s.workstream_id = b.workstream_id and s.id = b.id),
-          'result', coalesce((select s.payload -> 'result' from (${ofCall('TOOL_SETTLED')}) s where s.workstream_id = b.workstream_id and s.id = b.id), 'null')) order by b.place)) as expected
+          'result', coalesce((select s.payload #- '{result,content}' -> 'result' from (${ofCall('TOOL_SETTLED')}) s where s.workstream_id = b.workstream_id and s.id = b.id), 'null')) order by b.place)) as expected
         from (${openBatch}) b group by b.workstream_id, b.message_id) b on b.workstream_id = w.id
       where w.lifecycle <> 'CREATING' and w.projection -> 'batch' is distinct from coalesce(expected, 'null')
       union all

@@ -6,6 +6,7 @@ import { NodeSessionRow } from './entities/node-session.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
+import { withResults } from './open-results.ts';
 import { publishedOnly } from './published.ts';
 import { cycleOf, decisionOf } from './rows.ts';
 import { newestFirst, summaryFields, summaryRow } from './summaries.ts';
@@ -25,7 +26,7 @@ export function createCatalog(orm: Orm): Catalog {
           incarnation,
           epoch,
           revision,
-          projection,
+          projection: await withResults(em, id, projection),
           owner: owner?.id ?? null,
           quarantine: quarantine ?? null,
           createdAt: row.createdAt.toISOString(),

@@ -11,6 +11,7 @@ import { failedLoadsBeforeQuarantine, type ClaimOutcome, type Ownership } from '
 import { NodeSessionRow } from './entities/node-session.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
 import { available } from './faults.ts';
+import { withResults } from './open-results.ts';
 import type { Orm } from './orm.ts';
 
 /** SQL: the session with this id is live. */
@@ -42,6 +43,7 @@ export function createOwnership(orm: Orm): Ownership {
            order by w.created_at, w.id`,
           [sessionId],
         );
+        // What results say is not there (`open-results.ts`), and not asked for.
         return rows.filter(({ projection }) => !projection || !onlyWaits(projection)).map((row) => row.id);
       }),
 
@@ -107,7 +109,7 @@ async function claim(em: SqlEntityManager, workstreamId: string, sessionId: stri
       id: row.id,
       incarnation: row.incarnation,
       epoch: row.epoch,
-      projection: row.projection,
+      projection: await withResults(em, workstreamId, row.projection),
       spent: row.spent,
       previousHost: previous?.host ?? null,
       failedLoads: row.failedLoads,

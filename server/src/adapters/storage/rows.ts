@@ -16,6 +16,7 @@ import {
 } from 'schema/projection';
 import { commitKey } from '../../core/journal/entry.ts';
 import type { Batch } from '../../ports/journal.ts';
+import { withoutResults } from './open-results.ts';
 import { searchVector } from './search-vector.ts';
 
 /** What a batch changes beside the journal, in the order it must be written. */
@@ -50,7 +51,7 @@ export function headColumns(batch: Batch) {
     lifecycle: projection.lifecycle,
     revision: batch.expectedHead + batch.entries.length,
     generation: projection.generation,
-    projection,
+    projection: withoutResults(projection),
     state: batch.state,
     title: projection.configuration.title,
     model: projection.configuration.model,

@@ -12,7 +12,7 @@ export function commitKey(entry: Entry): string {
     case 'TOOL_STARTED':
       return `started:${entry.callId}`;
     case 'TOOL_SETTLED':
-      return `settled:${entry.callId}`;
+      return settledKey(entry.callId);
     case 'TURN':
       return entry.turn.outcome ? `settle:${entry.turn.id}` : `entry:${entry.id}`;
     case 'SYSTEM':
@@ -22,3 +22,6 @@ export function commitKey(entry: Entry): string {
       return `entry:${entry.id}`;
   }
 }
+
+/** That of the entry that says how a call ended. */
+export const settledKey = (callId: string): string => `settled:${callId}`;

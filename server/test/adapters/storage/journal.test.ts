@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Storage } from '../../../src/adapters/storage/index.ts';
 import type { Batch } from '../../../src/ports/journal.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
+import { ended, said, started } from '../../../../schema/test/projection/journals.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import {
   ada,
@@ -86,6 +87,55 @@ function fullBatch(made: Made, more: Partial<Batch> = {}): Batch {
     { receipts: [receipt(`${ada.id}/${made.id}`, randomId())], ...more },
   );
 }
+
+describe('Results that wait for the others of their batch', () => {
+  const text = 'a long result '.repeat(1_000);
+  const settled = (callId: string) => {
+    const entry = ended(callId);
+    if (entry.kind !== 'TOOL_SETTLED') throw new Error(entry.kind);
+    return { ...entry, result: { ...entry.result, content: `${callId}: ${text}` } };
+  };
+  const headRow = async (id: string): Promise<string> => {
+    const [row] = await database.sql('select projection::text as text from workstream where id = $1', [id]);
+    return (row as { readonly text: string }).text;
+  };
+
+  /** A workstream with two results in an open batch of three calls. */
+  const waiting = async () => {
+    const made = await open();
+    return commit(
+      made,
+      batchOf(made, [
+        message('hello'),
+        { kind: 'TURN', turn: turn(randomId()) },
+        said('one', 'two', 'three'),
+        ...['one', 'two'].flatMap((callId) => [started(callId), settled(callId)]),
+      ]),
+    );
+  };
+
+  it('are stored once, in their entries, and read back whole (D-6)', async () => {
+    const made = await waiting();
+    expect(made.projection.batch?.calls.map(({ result }) => result?.content.slice(0, 5))).toEqual([
+      'one: ',
+      'two: ',
+      undefined,
+    ]);
+    expect(await headRow(made.id)).not.toContain('a long result');
+    expect((await storage.catalog.get(made.id))?.projection).toEqual(made.projection);
+    const claimed = await storage.ownership.claim(made.id, session.id);
+    expect(claimed).toMatchObject({ workstream: { projection: made.projection } });
+  });
+
+  it('are read as well from a head row that has them whole, as earlier builds wrote it', async () => {
+    const made = await waiting();
+    await database.sql('update workstream set projection = $2 where id = $1', [
+      made.id,
+      JSON.stringify(made.projection),
+    ]);
+    expect((await storage.catalog.get(made.id))?.projection).toEqual(made.projection);
+  });
+});
 
 describe('A commit', () => {
   it('lands whole and reads back as it was written (D-3)', async () => {

@@ -3,9 +3,17 @@
  * columns derived from that fold for listing (D-6).
  */
 import { defineEntity, p } from '@mikro-orm/core';
-import type { Lifecycle, Projection, WorkstreamState } from 'schema/projection';
+import type { Batch, BatchCall, Lifecycle, Projection, ToolResult, WorkstreamState } from 'schema/projection';
 import { NodeSessionRow } from './node-session.ts';
 import { Xid8 } from './xid.ts';
+
+type StoredResult = Omit<ToolResult, 'content'> & Partial<Pick<ToolResult, 'content'>>;
+type StoredCall = Omit<BatchCall, 'result'> & { readonly result: StoredResult | null };
+
+/** The fold without what results say (`open-results.ts`). */
+export type StoredProjection = Omit<Projection, 'batch'> & {
+  readonly batch: (Omit<Batch, 'calls'> & { readonly calls: readonly StoredCall[] }) | null;
+};
 
 /** What a row of the list shows, and what hides it. */
 const listed = ['lifecycle', 'state', 'stopping', 'title', 'model', 'quarantine'];
@@ -26,7 +34,7 @@ const schema = defineEntity({
     /** Revision of the last entry; 0 before the first. */
     revision: p.bigint('number'),
     generation: p.bigint('number'),
-    projection: p.json().$type<Projection>(),
+    projection: p.json().$type<StoredProjection>(),
     state: p.text().$type<WorkstreamState>(),
     title: p.text(),
     model: p.text(),
