@@ -16,7 +16,7 @@ import type { Asked, Attempted, Caller, Fault } from './asked.ts';
 import { createAttempt, type Attempt } from './attempt.ts';
 import type { Binding } from './binding.ts';
 import { createFault, faultFromError, scopeOf, type FaultScope } from './faults.ts';
-import { createModelFetch, postOf } from './post.ts';
+import { createModelFetch, postOf, unpacked } from './post.ts';
 import { createBodyWriter, type Form } from './wire/body.ts';
 import { createChatReader } from './wire/chat-reader.ts';
 import { chatForm } from './wire/chat-request.ts';
@@ -64,7 +64,7 @@ export function createCaller(deps: { readonly clock: Clock }, binding: Binding):
     // The SDK wants a key; what is sent is decided by the header below.
     apiKey: 'unused',
     adminAPIKey: null,
-    defaultHeaders: { authorization: endpoint.authorization },
+    defaultHeaders: { ...unpacked, authorization: endpoint.authorization },
     maxRetries: 0,
     timeout: 2 * responseTimeoutMs,
     logLevel: 'off',

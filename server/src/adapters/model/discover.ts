@@ -5,6 +5,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { codeOf } from './faults.ts';
+import { unpacked } from './post.ts';
 import { isRecord, parseJson, readText, textOf } from './wire/json.ts';
 
 export interface DiscoveredEndpoint {
@@ -83,6 +84,7 @@ export async function listModels(
       redirect: 'manual',
       headers: {
         accept: 'application/json',
+        ...unpacked,
         ...(authorization === null ? {} : { authorization }),
       },
     });

@@ -6,6 +6,13 @@
 import type { Clock } from '../../ports/clock.ts';
 import { isRecord, parseJson } from './wire/json.ts';
 
+/**
+ * Asked of every endpoint: to send what it says as it is. While something is unpacked it is not read on, and where the
+ * connection ends meanwhile, the `fetch` of Node 24 throws where nobody can catch it (nodejs/undici 5360): the server would
+ * be gone. A stream that is packed also comes in lumps.
+ */
+export const unpacked = { 'accept-encoding': 'identity' } as const;
+
 const maxErrorBytes = 64 * 1024;
 /** How long the body of a refusal is waited for once its head is there, milliseconds: a slot is held meanwhile. */
 const errorBodyMs = 5_000;

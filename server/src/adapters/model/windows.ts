@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Binding } from './binding.ts';
+import { unpacked } from './post.ts';
 import { isRecord, parseJson, readText, textOf, type Json } from './wire/json.ts';
 
 const withinMs = 10_000;
@@ -89,7 +90,11 @@ async function getJson(clock: Clock, url: string, authorization: string | null):
     const response = await fetch(url, {
       signal: controller.signal,
       redirect: 'manual',
-      headers: { accept: 'application/json', ...(authorization === null ? {} : { authorization }) },
+      headers: {
+        accept: 'application/json',
+        ...unpacked,
+        ...(authorization === null ? {} : { authorization }),
+      },
     });
     if (response.status >= 500) throw new Error(`HTTP ${response.status}`);
     return response.ok && response.body ? parseJson(await readText(response.body, maxBytes)) : undefined;
