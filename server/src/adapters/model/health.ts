@@ -46,8 +46,11 @@ export interface Health {
   /** Why it does not answer: its last failure, until a call is accepted. Null: nothing is wrong. */
   problemOf(model: Subject): string | null;
   stateOf(model: Subject): ModelInfo['health'];
-  /** It is asked now: where its rest is over, it is given to this one call, and the others go on as if it rested. */
-  asked(model: Subject, now: number): void;
+  /**
+   * It is asked now: where its rest is over, it is given to this one call, and the others go on as if it rested. What is
+   * given gives that back, where the call was stopped and has found out nothing.
+   */
+  asked(model: Subject, now: number): () => void;
   /** True while it or its endpoint is degraded and at rest: ask it last. */
   rests(model: Subject, now: number): boolean;
   /** Forgets the endpoints that are not among these. */
@@ -72,6 +75,21 @@ const isDegraded = ({ failures }: Row): boolean => failures >= failuresToDegrade
 
 /** Where the clock was set back, nothing rests. */
 const isOver = ({ at }: Row, now: number): boolean => now < at || now >= at + restMs;
+
+/** Lets a row rest from now on where its rest is over; what is given takes that back, unless the row has changed since. */
+function lend<Key>(
+  rows: { get(key: Key): Row | undefined; set(key: Key, row: Row): unknown },
+  key: Key,
+  now: number,
+): () => void {
+  const before = rows.get(key);
+  if (!before || !isOver(before, now)) return () => undefined;
+  const lent: Row = { ...before, at: now };
+  rows.set(key, lent);
+  return () => {
+    if (rows.get(key) === lent) rows.set(key, before);
+  };
+}
 
 export function createHealth(): Health {
   const models = new WeakMap<Subject, Row>();
@@ -111,10 +129,8 @@ export function createHealth(): Health {
       return rows.length > 0 ? 'HEALTHY' : 'UNKNOWN';
     },
     asked(model, now) {
-      const own = models.get(model);
-      if (own && isOver(own, now)) models.set(model, { ...own, at: now });
-      const shared = endpoints.get(model.endpoint.baseUrl);
-      if (shared && isOver(shared, now)) endpoints.set(model.endpoint.baseUrl, { ...shared, at: now });
+      const givers = [lend(models, model, now), lend(endpoints, model.endpoint.baseUrl, now)];
+      return () => givers.forEach((giveBack) => giveBack());
     },
     rests: (model, now) => rowsOf(model).some((row) => isDegraded(row) && !isOver(row, now)),
     keep(known) {

@@ -159,8 +159,9 @@ export function createPlane(deps: PlaneDeps): Model {
       if (request.lane === null && lane !== request.model.alias)
         onEvent({ type: 'notice', code: 'MODEL_FALLBACK', message: inPlaceOf(request.model.alias, lane) });
       const asked = bindingOf(lane);
-      if (asked) health.asked(asked, clock.now());
+      const giveBack = asked && health.asked(asked, clock.now());
       const outcome = await attempt(request, lane, signal, onEvent);
+      if (outcome.type === 'aborted') giveBack?.();
       if (outcome.type !== 'failed') return outcome;
       const { kind, status, accepted, retryAfterMs, message } = outcome;
       const { workstreamId: workstream } = request;

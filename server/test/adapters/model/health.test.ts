@@ -50,6 +50,22 @@ describe('An endpoint', () => {
     expect(failing(5).rests(e, 999)).toBe(false);
   });
 
+  it('has its chance back from a call that found out nothing, unless another one has found out something', () => {
+    const health = failing(5);
+    const giveBack = health.asked(e, 61_000);
+    expect(health.rests(e, 61_000)).toBe(true);
+    giveBack();
+    expect(health.rests(e, 61_000)).toBe(false);
+    const late = health.asked(e, 61_000);
+    health.failed(e, 'TIMEOUT', 'Still.', 61_001);
+    late();
+    expect(health.rests(e, 61_002)).toBe(true);
+    const later = health.asked(e, 121_001);
+    health.succeeded(e);
+    later();
+    expect(health.stateOf(e)).toBe('HEALTHY');
+  });
+
   it('rests for a minute, gets another chance, and rests again when that fails', () => {
     const health = failing(5);
     expect(health.rests(e, 1_000)).toBe(true);

@@ -299,6 +299,23 @@ describe('An endpoint that fails five times in a row', () => {
     expect(await ask('a').outcome).toMatchObject({ text: 'a again' });
   });
 
+  it('that has rested is tried by the next call at once where the one that tried it was stopped (D-37; broke: a minute later)', async () => {
+    const a = await set('a', { fallbacks: ['b'] });
+    const b = await set('b');
+    await failTimes('a', a, 5);
+    await clock.advance(60_000);
+    a.script([{ stream: [{ gate: 'tried' }, 'a'] }, { stream: ['a'] }]);
+    b.script([{ stream: ['b'] }]);
+    const tries = ask('a');
+    await a.waitForGate('tried');
+    expect(await ask('a').outcome).toMatchObject({ alias: 'b' });
+    tries.stop();
+    expect(await tries.outcome).toMatchObject({ type: 'aborted' });
+    expect(infoOf('a').health).toBe('DEGRADED');
+    expect(await ask('a').outcome).toMatchObject({ alias: 'a', text: 'a' });
+    expect(infoOf('a').health).toBe('HEALTHY');
+  });
+
   it('is asked nevertheless when there is no other', async () => {
     const a = await set('a');
     await failTimes('a', a, 6);
