@@ -76,7 +76,7 @@ const rooms = [
   ...adapter('storage', ['^migrations/', pkg('@mikro-orm/[^/]+', 'pg'), NODE]),
   ...adapter('model', [pkg('openai', 'eventsource-parser', 'zod'), NODE]),
   ...adapter('tools', [pkg('diff', 'write-file-atomic', 'zod'), NODE]),
-  ...adapter('conditions', [pkg('@marcbachmann/cel-js'), NODE]),
+  ...adapter('conditions', [pkg('@marcbachmann/cel-js', 're2js'), NODE]),
   ...adapter('process', [NODE]),
   ...adapter('bus', [NODE]),
   ...adapter('clock', [NODE]),

@@ -39,17 +39,29 @@ function nested(depth: number): string {
 }
 
 const lines = 'line\n'.repeat(13_000);
-const almost = `${'a'.repeat(40)}b`;
+
+/** Numbers in twos, written with a and b: where it is matched with `waysFrom`, nearly every letter of it is another state. */
+const letters = (numbers: number): string =>
+  Array.from({ length: numbers }, (_, i) => i.toString(2))
+    .join('')
+    .replaceAll('0', 'a')
+    .replaceAll('1', 'b');
+/** Never found: the last letter is not in it. */
+const waysFrom = (far: number): string => `output.matches("a[ab]{${far}}[^ab]")`;
+
+const slow = waysFrom(200);
+const megabyte = letters(65_000);
+/** Short enough for a condition, and larger than there is time for. */
+const huge = '\\pL{1000}'.repeat(200);
 
 /** A hundred copies of the output, made in no time. */
 const hungry = `len([${Array.from({ length: 100 }, (_, i) => i).join(',')}].map(x, output.lower())) == 1`;
 
 /** Of all of them it is known that they cannot be judged. */
 const endless: readonly (readonly [what: string, condition: string, output: string])[] = [
-  ['a catastrophic pattern', 'output.matches("^(a+)+$")', almost],
-  ['another', 'output.matches("^(a|aa)+$")', almost],
-  ['a third', 'output.matches("(.*)*\\\\d{99}$")', 'x'.repeat(60_000)],
-  ['a pattern that the output brings', 'almost.matches(output)'.replace('almost', `"${almost}"`), '^(a+)+$'],
+  ['a pattern with many ways through a megabyte', slow, megabyte],
+  ['a pattern that is large itself', `output.matches(r"${huge}")`, 'é'],
+  ['a pattern that the output brings', '"é".matches(output)', huge],
   ['comprehensions in each other', nested(12), ''],
   [
     'a comprehension of all with all',
@@ -77,6 +89,18 @@ const endless: readonly (readonly [what: string, condition: string, output: stri
 const strange: readonly (readonly [what: string, condition: string, output: string])[] = [
   ['a huge pattern', `output.matches("${'(a|b|c){1,300}'.repeat(200)}$")`, 'abc'.repeat(1_000)],
   ['a pattern that counts far', 'output.matches("((a{1,1000}){1,1000}){1,1000}")', 'a'.repeat(60_000)],
+  ['a pattern that counts what counts', 'output.matches("(a{1000}){1000}")', 'a'.repeat(60_000)],
+  ['a pattern that counts all along', `output.matches("${'a{1000}'.repeat(500)}")`, 'a'.repeat(60_000)],
+  ['a pattern that counts nothing', `output.matches("${'(|){1000}'.repeat(400)}x")`, 'a'.repeat(60_000)],
+  ['a pattern of all letters', `output.matches(r"(?i)[${'\\pL\\PL'.repeat(600)}]")`, 'é'.repeat(60_000)],
+  ['a pattern of deep groups', `output.matches("${'('.repeat(1_900)}a${')'.repeat(1_900)}")`, 'a'],
+  ['a pattern of stars', `output.matches("${'(((a*)*)*)*'.repeat(300)}b")`, 'a'.repeat(60_000)],
+  [
+    'a pattern of many words',
+    `output.matches("${Array.from({ length: 1_000 }, (_, i) => i).join('|')}|z")`,
+    lines,
+  ],
+  ['a pattern of half a million characters', '"a".matches(output)', 'a{1000}'.repeat(70_000)],
   ['a pattern that is none', 'output.matches("(")', 'x'],
   ['deep JSON', 'data == [1]', '['.repeat(500) + ']'.repeat(500)],
   ['very deep JSON', 'data == [1]', '['.repeat(32_000) + ']'.repeat(32_000)],
@@ -122,6 +146,25 @@ describe('The judge of conditions', () => {
     expect(await conditions.judge('output == "x"', facts('x'))).toEqual({ type: 'holds' });
   });
 
+  it.each([
+    ['^(a+)+$', `${'a'.repeat(40)}b`],
+    ['^(a|aa)+$', `${'a'.repeat(40)}b`],
+    ['(.*)*\\d{99}$', 'x'.repeat(60_000)],
+  ])('knows at once where another engine looks for ever: %s', async (pattern, output) => {
+    expect(await conditions.judge(`output.matches(r'${pattern}')`, facts(output))).toEqual({
+      type: 'holdsNot',
+    });
+  });
+
+  it('holds no condition to account for what the patterns of others took', async () => {
+    const own = celConditions();
+    // Each of them grows as far as a pattern may, and as many of them are more than a judge has.
+    const output = letters(1_900);
+    for (let far = 20; far < 35; far += 1)
+      expect(await own.judge(waysFrom(far), facts(output))).toEqual({ type: 'holdsNot' });
+    await own.stop();
+  });
+
   it('never holds the server up for 50 ms, whatever is judged', async () => {
     const stalls = watchStalls();
     const answers = [...endless, ...strange].flatMap(([, condition, output]) => [
@@ -162,7 +205,7 @@ describe('The judge of conditions', () => {
   );
 
   it('tells a condition that takes too long from one that needs too much', async () => {
-    expect(await conditions.judge('output.matches("^(a+)+$")', facts(almost))).toEqual({
+    expect(await conditions.judge(slow, facts(megabyte))).toEqual({
       type: 'failed',
       message: 'It took longer than 200 ms: look at less of the output, or use a simpler pattern.',
     });
@@ -221,14 +264,15 @@ describe('The judge of conditions', () => {
   });
 
   it('lets a quick condition by while a slow one is judged', async () => {
-    // Two judges are started together, one for each.
     const own = celConditions();
-    const slow = own.judge('output.matches("^(a+)+$")', facts(almost));
+    // Enough work that both judges have started when it is done.
+    await Promise.all(Array.from({ length: 20 }, () => own.judge(waysFrom(20), facts(letters(1_900)))));
+    const asked = own.judge(slow, facts(megabyte));
     let ended = false;
-    void slow.then(() => (ended = true));
+    void asked.then(() => (ended = true));
     expect(await own.judge('true', facts(''))).toEqual({ type: 'holds' });
     expect(ended).toBe(false);
-    expect((await slow).type).toBe('failed');
+    expect((await asked).type).toBe('failed');
     await own.stop();
   });
 

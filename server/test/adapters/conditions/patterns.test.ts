@@ -25,8 +25,35 @@ describe('The pattern of a condition', () => {
     ['\\x{1F600}', '😀', 'x'],
     ['^.$', '😀', '😀😀'],
     ['{"a": [0-9]{2}}', '{"a": 12}', '{"a": 1}'],
-    ['\\-\\:', '-:', '-'],
+    ['\\-\\:\\_', '-:_', '-:'],
+    ['^\\012$', '\n', '0'],
+    ['^\\101[\\102]$', 'AB', 'ab'],
+    ['^\\p{^L}$', '1', 'é'],
+    ['^\\p{Any}$', '\0', ''],
+    ['a(?i)b', 'aB', 'AB'],
+    ['(?-s)^.$', 'a', '\n'],
+    ['(?U)^a+$', 'aa', 'ab'],
+    ['^[[:^digit:]]$', 'a', '1'],
+    ['(?i)^\\P{Lu}$', '1', 'a'],
     ['v[0-9]+\\.[0-9]+', 'v1.2', 'v12'],
+    // Only `\n` ends a line.
+    ['^.$', '\r', '\n'],
+    ['^.$', '\u2028', '\n'],
+    ['(?m)^b', 'a\nb', 'a\rb'],
+    ['(?m)^b', 'a\nb', 'a\u2028b'],
+    ['(?m)a$', 'a\nb', 'a\rb'],
+    ['(?m)a$', 'a\nb', 'a\u2029b'],
+    // Blanks, digits, letters and the edges of words are those of ASCII.
+    ['^\\s$', '\r', '\u00a0'],
+    ['^\\s$', '\f', '\v'],
+    ['^[\\s]$', ' ', '\ufeff'],
+    ['^\\S$', '\u2028', ' '],
+    ['(?i)^\\w$', 'ſ', 'é'],
+    ['(?i)a\\b', 'aſ', 'as'],
+    ['(?i)\\Ba', 'sa', 'ſa'],
+    // Halves of a character are none.
+    ['^[^a]$', '😀', 'a'],
+    ['[\\x{1F600}-\\x{1F602}]', '😁', '😃'],
   ])('means what RE2 says: %s (D-83)', async (pattern, yes, no) => {
     expect(await conditions.check(matching(pattern))).toEqual({ type: 'sound' });
     expect(await conditions.judge(matching(pattern), facts(yes))).toEqual({ type: 'holds' });
@@ -39,15 +66,32 @@ describe('The pattern of a condition', () => {
     ['[', '`\\\\[`'],
     ['[]', '`\\\\[`'],
     ['*', '`\\\\*`'],
-    ['a(?i)b', '`(?i:…)`'],
-    ['(?U)a', '`i`, `m` and `s`'],
+    ['a{2}{3}', '`(?:a+)*`'],
+    ['a++', '`(?:a+)*`'],
+    ['(?z)a', '`i`, `m`, `s` and `U`'],
+    ['a(?i', '`(?i)`'],
     ['\\Z', '`\\\\z`'],
+    ['\\cA', 'without a backslash'],
+    ['\\u0041', '`\\\\x{e9}`'],
+    ['[\\b]', '`\\\\x08`'],
+    ['(a)\\1', 'to be found again'],
+    ['[a-\\d]', '`[a-z\\\\d]`'],
     ['[[:nope:]]', '`[a-z]`'],
     ['[z-a]', '`[a-z]`'],
     ['a{3,2}', '`{2,5}`'],
+    ['a{1001}', 'lesser numbers'],
+    ['(a{1000}){1000}', 'lesser numbers'],
+    ['((a{1,10}){1,100}){1,1000}', 'lesser numbers'],
+    ['((a{1,1000}){1,1000}){1,1000}', 'lesser numbers'],
     ['\\p{Nope}', '`\\\\p{Greek}`'],
     ['(?#x)', '`(?:…)`'],
-    ['(?P=n)', '.contains('],
+    ['(?P=n)', '`(?P<name>…)`'],
+    ['(?P<é>a)', '`(?P<name>…)`'],
+    ['(?P<n>a)(?P<n>b)', '`(…)`'],
+    ['a(?=b)', '&& !output.matches'],
+    ['(?!a)b', '&& !output.matches'],
+    ['(?<=a)b', '&& !output.matches'],
+    ['(?<!a)b', '&& !output.matches'],
   ])(
     'is refused when the watch is made, with the place and what to write: %s (D-83)',
     async (pattern, says) => {
@@ -62,10 +106,18 @@ describe('The pattern of a condition', () => {
     expect(check.type === 'unsound' && check.message).toContain('ends with a backslash');
   });
 
+  it('is refused where its groups are nested too deeply', async () => {
+    const check = await conditions.check(matching(`${'('.repeat(1_100)}${')'.repeat(1_100)}`));
+    expect(check.type === 'unsound' && check.message).toContain('nested too deeply');
+  });
+
   it('that is only known at a poll says there what to write', async () => {
     expect(await conditions.check('output.matches(output)')).toEqual({ type: 'sound' });
     const verdict = await conditions.judge('output.matches(output)', facts('('));
     expect(verdict.type === 'failed' && verdict.message).toContain('`\\\\(`');
+    const long = await conditions.judge('"x".matches(output)', facts('x'.repeat(4_001)));
+    expect(long.type === 'failed' && long.message).toContain('`.contains("…")`');
+    expect(long.type === 'failed' && long.message).toContain('more than 4000 characters');
   });
 });
 

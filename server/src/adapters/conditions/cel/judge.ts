@@ -9,7 +9,7 @@ import type { ConditionCheck, ConditionFacts, Verdict } from '../../../ports/con
 import { dataOf } from './json.ts';
 import { replaced, sized, typeName } from './language.ts';
 import { explain, locate, spelling, unsoundAt, type Fault } from './messages.ts';
-import { patternOf } from './patterns.ts';
+import { forgetPatterns, patternOf } from './patterns.ts';
 
 /** What an ASTNode has besides what its types tell. */
 interface Evaluated {
@@ -54,6 +54,7 @@ function read(
   language: Environment,
   expression: string,
 ): { readonly parsed: ParseResult; readonly type: string } {
+  forgetPatterns();
   const parsed = language.parse(expression);
   const nodes = [...nodesOf(parsed.ast)];
   for (const node of nodes) prepare(node);
