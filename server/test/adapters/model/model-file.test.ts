@@ -334,6 +334,10 @@ describe('The model file', () => {
       '{"a":}',
       'in line 1, column 6, there should be a value: a text in quotes, a number, true, false, null, { or [',
     ],
+    [
+      '{"a":]',
+      'in line 1, column 6, there should be a value: a text in quotes, a number, true, false, null, { or [',
+    ],
     ['{"a" 1}', 'in line 1, column 6, there should be a colon'],
     ['{\r\n  "a": 1\r\n  "b": 2 }', 'in line 3, column 3, there should be a comma or }'],
     ['\uFEFF{a: 1}', 'in line 1, column 2, there should be a name in quotes or }'],

@@ -59,10 +59,10 @@ export function flawOfJson(text: string): string | null {
   return `in line ${before.length}, column ${before.at(-1)!.length + 1}, ${flaw.what}`;
 }
 
-/** What people write who know other languages. */
-function hint(sign: string, awaited: Awaited): string {
-  // These two are awaited after a comma alone, unless it is a value that a name has.
-  if ((sign === '}' && awaited === 'NAME') || (sign === ']' && awaited === 'VALUE'))
+/** What people write who know other languages. `closes`: it would close what is around. */
+function hint(sign: string, awaited: Awaited, closes: boolean): string {
+  // These two are awaited after a comma alone, but for the value of a name, which no ] closes.
+  if (closes && (awaited === 'NAME' || (awaited === 'VALUE' && sign === ']')))
     return ', or the comma before is one too many';
   if (sign === '/' || sign === '#') return '; JSON has no comments';
   return sign === "'" ? ', and quotes are double ones' : '';
@@ -81,10 +81,10 @@ function find(text: string): Flaw | null {
     const sign = text[at];
     if (sign === undefined && awaited === 'NOTHING') return null;
     if (sign === undefined) return { at, what: `where it ends, there should be ${words[awaited]}` };
-    const isName = awaited === 'NAME' || awaited === 'NAME_OR_END';
-    const isValue = awaited === 'VALUE' || awaited === 'VALUE_OR_END';
-    const isNext = awaited === 'NEXT_IN_OBJECT' || awaited === 'NEXT_IN_LIST';
-    const mayClose = isNext || awaited === 'NAME_OR_END' || awaited === 'VALUE_OR_END';
+    const isName: boolean = awaited === 'NAME' || awaited === 'NAME_OR_END';
+    const isValue: boolean = awaited === 'VALUE' || awaited === 'VALUE_OR_END';
+    const isNext: boolean = awaited === 'NEXT_IN_OBJECT' || awaited === 'NEXT_IN_LIST';
+    const mayClose: boolean = isNext || awaited === 'NAME_OR_END' || awaited === 'VALUE_OR_END';
     if (sign === around.at(-1) && mayClose) {
       around.pop();
       awaited = after();
@@ -106,7 +106,10 @@ function find(text: string): Flaw | null {
       at = end;
     } else {
       const end = isValue ? (endOf(word, text, at) ?? endOf(number, text, at)) : null;
-      if (end === null) return { at, what: `there should be ${words[awaited]}${hint(sign, awaited)}` };
+      if (end === null) {
+        const more = hint(sign, awaited, sign === around.at(-1));
+        return { at, what: `there should be ${words[awaited]}${more}` };
+      }
       awaited = after();
       at = end;
     }
