@@ -1,6 +1,7 @@
 /**
  * Owns: the commands that are never run, whoever approves them (D-82), and the sentence that says so. Does not own: how a
- * command line is read (`shell-reading.ts`).
+ * command line is read (`shell-reading.ts`), which paths are the system (`system-paths.ts`), or which arguments are files
+ * that are shown (`files-shown.ts`).
  *
  * **A guard against accidents, not a sandbox.** It stops what a model writes by mistake or in haste, matched on the words
  * a shell would make of the line, not on its letters. Who wants to get around it can: by a script file, another
@@ -8,8 +9,19 @@
  * parse: that is for the shell to say. A command that is too much to be read is, as anything may stand in the rest.
  */
 import { cut } from '../kit/cut.ts';
-import { foundBy, readCommand, shown, type Deed } from './shell-reading.ts';
-import { ANY, STAR, UNKNOWN, UNSET } from './shell-words.ts';
+import { filesShownBy, looksThrough } from './files-shown.ts';
+import { readCommand, type Deed } from './shell-reading.ts';
+import { shown, UNKNOWN, UNSET } from './shell-signs.ts';
+import { foundBy } from './shell-starts.ts';
+import {
+  holdsEnvironment,
+  isDevice,
+  isDisk,
+  isEnvironment,
+  isRoot,
+  isSwitch,
+  isSystem,
+} from './system-paths.ts';
 
 const maxShown = 120;
 
@@ -21,6 +33,7 @@ function judge(deed: Deed): string | null {
     case 'MULTIPLIES':
       return sentence(`${deed.name}() { … }`, 'starts itself again and again until the machine stands still');
     case 'WRITES':
+      if (isSwitch(deed.at(deed.file))) return sentence(`> ${deed.file}`, stops);
       return isDisk(deed.at(deed.file)) ? sentence(`> ${deed.file}`, overwrites) : null;
     case 'READS':
       return isEnvironment(deed.at(deed.file)) ? sentence(`< ${deed.file}`, reveals) : null;
@@ -41,7 +54,24 @@ function whyNot(run: Run): string | null {
   // A script of somebody's own that is called `shutdown` is not the system's.
   if (run.isOwn) return null;
   const named = rules.get(run.program.startsWith('mkfs.') ? 'mkfs' : run.program) ?? [];
-  return named.find(({ holds }) => holds(run))?.why ?? null;
+  for (const rule of named) {
+    if ('holds' in rule) {
+      if (rule.holds(run)) return rule.why;
+      continue;
+    }
+    const paths = rule.paths(run);
+    if (paths.some((path) => isSystem(run.at(path)))) return rule.why;
+    if (paths.some((path) => isSystemWhenUnset(run, path)))
+      return `${rule.why} when the variable in it is empty or not set: write \${NAME:?} for it`;
+  }
+  return null;
+}
+
+/** Only a root that nobody has named: `"$PREFIX"/lib` is somebody's own, and `/usr/$NAME` may be all of it. */
+function isSystemWhenUnset(run: Run, path: string): boolean {
+  if (!path.includes(UNSET)) return false;
+  const left = run.at(path.replaceAll(UNSET, ''));
+  return path.startsWith(UNSET) ? isRoot(left) : isSystem(left);
 }
 
 const sentence = (part: string, why: string): string => {
@@ -51,12 +81,13 @@ const sentence = (part: string, why: string): string => {
 
 type Run = Extract<Deed, { type: 'RUNS' }>;
 
-interface Rule {
-  readonly programs: readonly string[];
-  readonly why: string;
-  readonly holds: (run: Run) => boolean;
-}
+type Rule = { readonly programs: readonly string[]; readonly why: string } & (
+  | { readonly holds: (run: Run) => boolean }
+  /** What it does away with: never the system itself. */
+  | { readonly paths: (run: Run) => readonly string[] }
+);
 
+const stops = 'stops the machine';
 const overwrites = 'writes to a whole disk';
 const reveals = 'shows the environment of a process, with the secrets in it';
 
@@ -64,33 +95,35 @@ const allRules: readonly Rule[] = [
   {
     programs: ['rm'],
     why: 'deletes the system itself',
-    holds: (run) =>
-      has(run, 'rR', 'recursive') &&
-      (touchesSystem(run, operands(run)) || operands(run).some((operand) => isRootWhenUnset.test(operand))),
+    paths: (run) => (has(run, 'rR', 'recursive') ? operands(run) : []),
   },
   {
     programs: ['find'],
     why: 'deletes the system itself',
-    holds: (run) => {
+    paths: (run) => {
       const { starts, expression, narrowed } = foundBy(run.args);
-      return expression.includes('-delete') && !narrowed && touchesSystem(run, starts);
+      return expression.includes('-delete') && !narrowed ? starts : [];
     },
+  },
+  {
+    programs: ['rsync'],
+    why: 'deletes the system itself',
+    paths: (run) => (run.args.some((arg) => /^--del(?:ete.*)?$/.test(arg)) ? operands(run).slice(-1) : []),
   },
   {
     programs: ['mv'],
     why: 'moves the system itself away',
-    holds: (run) =>
-      touchesSystem(run, has(run, 't', 'target-directory') ? operands(run) : operands(run).slice(0, -1)),
+    paths: (run) => (has(run, 't', 'target-directory') ? operands(run) : operands(run).slice(0, -1)),
   },
   {
-    programs: ['chmod'],
+    programs: ['chmod', 'setfacl', 'chattr'],
     why: 'changes the permissions of the whole system',
-    holds: (run) => has(run, 'R', 'recursive') && touchesSystem(run, operands(run)),
+    paths: (run) => (has(run, 'R', 'recursive') ? operands(run) : []),
   },
   {
     programs: ['chown', 'chgrp'],
     why: 'changes the owner of the whole system',
-    holds: (run) => has(run, 'R', 'recursive') && touchesSystem(run, operands(run)),
+    paths: (run) => (has(run, 'R', 'recursive') ? operands(run) : []),
   },
   {
     programs: ['mkfs', 'mke2fs'],
@@ -99,18 +132,32 @@ const allRules: readonly Rule[] = [
   },
   {
     programs: ['shutdown', 'reboot', 'halt', 'poweroff'],
-    why: 'stops the machine',
+    why: stops,
     holds: (run) => !asksForHelp(run) && !(run.program === 'shutdown' && run.args.includes('-c')),
   },
   {
     programs: ['systemctl', 'loginctl'],
-    why: 'stops the machine',
-    holds: (run) => /^(?:halt|poweroff|reboot|kexec)$/.test(operands(run)[0] ?? ''),
+    why: stops,
+    holds: (run) =>
+      /^(?:(?:halt|poweroff|reboot|kexec)\b|(?:start|isolate) (?:halt|poweroff|reboot|kexec|shutdown)\.target$)/.test(
+        operands(run).join(' '),
+      ),
   },
   {
     programs: ['init', 'telinit'],
-    why: 'stops the machine',
+    why: stops,
     holds: ({ args }) => args[0] === '0' || args[0] === '6',
+  },
+  {
+    programs: ['tee'],
+    why: stops,
+    holds: (run) => operands(run).some((operand) => isSwitch(run.at(operand))),
+  },
+  {
+    // The process -1 is every one there is; alone it is a signal.
+    programs: ['kill'],
+    why: 'ends every process of the user the server runs as, the server among them',
+    holds: ({ args }) => args.length > 1 && args.at(-1) === '-1',
   },
   {
     programs: ['dd'],
@@ -118,7 +165,7 @@ const allRules: readonly Rule[] = [
     holds: ({ args, at }) => args.some((arg) => arg.startsWith('of=') && isDisk(at(arg.slice(3)))),
   },
   {
-    programs: ['tee', 'shred', 'blkdiscard'],
+    programs: ['tee', 'shred', 'blkdiscard', 'mkswap'],
     why: overwrites,
     holds: (run) => operands(run).some((operand) => isDisk(run.at(operand))),
   },
@@ -129,6 +176,17 @@ const allRules: readonly Rule[] = [
     holds: (run) =>
       (has(run, 'ao', 'all') || has(run, '', 'offset')) &&
       operands(run).some((operand) => isDisk(run.at(operand))),
+  },
+  {
+    // These list, or look, when nothing else is said.
+    programs: ['sgdisk', 'parted', 'badblocks'],
+    why: overwrites,
+    holds: (run) =>
+      (run.program === 'parted'
+        ? run.args.some((arg) => /^(?:mklabel|mktable)$/.test(arg))
+        : run.program === 'sgdisk'
+          ? has(run, 'Zzo', 'zap-all')
+          : has(run, 'w', 'write-mode')) && operands(run).some((operand) => isDisk(run.at(operand))),
   },
   {
     programs: ['cp', 'mv', 'install'],
@@ -144,19 +202,13 @@ const rules: ReadonlyMap<string, readonly Rule[]> = new Map(
   ]),
 );
 
-/** A path that is only written or looked for shows nothing. */
-const showNothing = new Set(
-  'echo printf git test [ export cd find ls stat file xargs sudo env nice exec command timeout nohup'.split(
-    ' ',
-  ),
-);
-
 function showsEnvironment(run: Run): boolean {
-  if (showNothing.has(run.program) || !run.args.some((arg) => arg.includes('environ'))) return false;
-  const searched = /^(?:[ef]?grep|rg|ag|ack|sed|awk)$/.test(run.program) && !has(run, 'ef', 'regexp');
-  return operands(run)
-    .slice(searched ? 1 : 0)
-    .some((operand) => isEnvironment(run.at(operand.replace(/^(?:if|--[\w-]+)=/, ''))));
+  // `ps auxe`, in the way of BSD without a dash.
+  if (run.program === 'ps') return /^[a-zA-Z]*e[a-zA-Z]*$/.test(run.args[0] ?? '');
+  return filesShownBy(run.program, run.args).some((file) => {
+    const path = run.at(file);
+    return isEnvironment(path) || (holdsEnvironment(path) && looksThrough(run.program, run.args));
+  });
 }
 
 /** A short option, alone or among others, or a long one, also shortened as GNU programs take it. */
@@ -178,28 +230,5 @@ function operands({ args }: Run): readonly string[] {
 const asksForHelp = ({ args }: Run): boolean =>
   args.some((arg) => /^(?:--help|--version|-h|-V)$/.test(arg)) && args.length === 1;
 
-const touchesSystem = (run: Run, paths: readonly string[]): boolean =>
-  paths.some((path) => isSystem(run.at(path)));
-
-/** The root, all that is in it, or a folder that a system cannot be without, or all that is in one. */
-const system = new RegExp(
-  `^/(?:(?:bin|boot|dev|etc|home|lib|lib32|lib64|proc|root|sbin|sys|usr|var)(?:/[.${ANY}]*${STAR}[.${ANY}${STAR}]*)?|[.${ANY}]*${STAR}[.${ANY}${STAR}]*)?$`,
-);
-
-/** `"$DIR"/` is the root when nobody has set DIR. */
-const isRootWhenUnset = new RegExp(`^${UNSET}/+$`);
-
-const isSystem = (path: string | null): boolean => path !== null && system.test(path);
-
-const isDisk = (path: string | null): boolean =>
-  path !== null &&
-  /^\/dev\/(?:(?:sd|nvme|vd|xvd|hd|dm-|md|loop|mmcblk|r?disk)[^/]*|(?:disk|mapper)\/.+)$/.test(path);
-
 const isPlainFile = (run: Run, path: string): boolean =>
-  path !== '' &&
-  !path.includes(UNKNOWN) &&
-  !path.includes(UNSET) &&
-  !(run.at(path) ?? '').startsWith('/dev/');
-
-const isEnvironment = (path: string | null): boolean =>
-  path !== null && /^\/proc\/[^/]+(?:\/task\/[^/]+)?\/environ$/.test(path);
+  path !== '' && !path.includes(UNKNOWN) && !path.includes(UNSET) && !isDevice(run.at(path));

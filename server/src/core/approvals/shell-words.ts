@@ -2,19 +2,17 @@
  * Owns: what a word of a command line stands for, as far as that can be read without running it. Does not own: what
  * is started with it (`shell-reading.ts`), or what may not be (`denied.ts`).
  *
- * What is not known becomes UNKNOWN, a variable that the line does not set UNSET (it may be empty), a pattern becomes STAR or ANY: characters that no text has, so that a quoted
- * star and a pattern stay two things.
+ * What is no text becomes one of the signs (`shell-signs.ts`): what is not known, what nobody may have set, and patterns.
  */
 import { forEachChild, type ParsedScript, type SyntaxNode, type Word, type WordPart } from 'unbash';
-
-export const UNKNOWN = '\uFFFF';
-export const UNSET = '\uFDD2';
-export const STAR = '\uFDD0';
-export const ANY = '\uFDD1';
+import { alternativesOf } from './shell-braces.ts';
+import { ANY, patterned, plain, STAR, UNKNOWN } from './shell-signs.ts';
 
 /** What a word may ask of the shell it is read in. */
 export interface Scope {
   readonly valueOf: (name: string) => string | null;
+  /** What a variable stands for that the line does not set: UNSET, or UNKNOWN where it cannot be empty. */
+  readonly missing: (name: string) => string;
   readonly assign: (name: string, value: string) => void;
   /** What a substituted script prints, or null. */
   readonly printed: (script: ParsedScript) => string | null;
@@ -25,7 +23,7 @@ export interface Scope {
   readonly spend: (amount: number) => boolean;
 }
 
-const maxAlternatives = 64;
+const maxAlternatives = 1_000;
 
 /**
  * The arguments one word becomes: none, one, or several by splitting and by braces. The parser reads a word anew when
@@ -46,10 +44,11 @@ export function fieldsOf(word: Word, scope: Scope): readonly string[] {
     const text = textOfPart(part, scope);
     if (!scope.spend((text.length + 1) * open.length + (part.type === 'BraceExpansion' ? 60 : 8))) return [];
     if (part.type === 'BraceExpansion') {
-      const alternatives = alternativesOf(text);
-      open = open
-        .flatMap((field) => alternatives.map((alternative) => field + alternative))
-        .slice(0, maxAlternatives);
+      for (const inside of part.parts ?? []) substitutionsIn(inside, scope);
+      const alternatives = alternativesOf(text, maxAlternatives);
+      const made = alternatives === null ? Infinity : open.length * alternatives.length;
+      if (!scope.spend(made > maxAlternatives ? Infinity : 8 * made)) return [];
+      open = open.flatMap((field) => (alternatives ?? []).map((alternative) => field + alternative));
     } else if (splits(part)) {
       const [first = '', ...others] = patterned(text).split(/[ \t\n]+/);
       open = open.map((field) => field + first);
@@ -83,11 +82,6 @@ export function textOfParts(parts: readonly WordPart[], scope: Scope): string {
   return text;
 }
 
-/** As a shell would be given it: patterns are stars again. */
-export const plain = (text: string): string => text.replaceAll(STAR, '*').replaceAll(ANY, '?');
-
-const patterned = (text: string): string => text.replaceAll('*', STAR).replaceAll('?', ANY);
-
 const splits = ({ type }: WordPart): boolean =>
   type === 'SimpleExpansion' || type === 'ParameterExpansion' || type === 'CommandExpansion';
 
@@ -107,7 +101,7 @@ function textOfPart(part: WordPart, scope: Scope): string {
     case 'BraceExpansion':
       return part.text;
     case 'SimpleExpansion':
-      return scope.valueOf(part.text.slice(1)) ?? (/^\$\w/.test(part.text) ? UNSET : UNKNOWN);
+      return scope.valueOf(part.text.slice(1)) ?? scope.missing(part.text.slice(1));
     case 'ParameterExpansion':
       return parameterOf(part, scope);
     case 'CommandExpansion':
@@ -125,23 +119,28 @@ function textOfPart(part: WordPart, scope: Scope): string {
 type Parameter = Extract<WordPart, { type: 'ParameterExpansion' }>;
 
 function parameterOf(part: Parameter, scope: Scope): string {
-  const { operation } = part;
-  const known = scope.valueOf(part.parameter);
-  if (part.prefix === undefined && part.index === undefined) {
-    if (operation === undefined) return known ?? (/^\w/.test(part.parameter) ? UNSET : UNKNOWN);
-    if (operation.type === 'Default') {
-      const { operator } = operation;
-      const missing = known === null || (known === '' && operator.startsWith(':'));
-      if (operator.endsWith('?')) return known ?? UNKNOWN;
-      if (operator.endsWith('+')) return known === '' ? '' : textOf(operation.operand, scope);
-      if (!missing) return known;
-      const value = textOf(operation.operand, scope);
-      if (operator.endsWith('=')) scope.assign(part.parameter, value);
-      return value;
+  const { operation, parameter } = part;
+  const known = scope.valueOf(parameter);
+  const isPlain = part.prefix === undefined && part.index === undefined;
+  if (isPlain && operation === undefined) return known ?? scope.missing(parameter);
+  if (isPlain && operation?.type === 'Default') {
+    const { operator } = operation;
+    const missing = known === null || (known === '' && operator.startsWith(':'));
+    if (operator.endsWith('?')) {
+      if (known === null) scope.assign(parameter, UNKNOWN);
+      return known ?? UNKNOWN;
     }
+    if (operator.endsWith('+')) return known === '' ? '' : textOf(operation.operand, scope);
+    if (!missing) return known;
+    const value = textOf(operation.operand, scope);
+    if (operator.endsWith('=')) scope.assign(parameter, value);
+    return value;
   }
   substitutionsIn(part, scope);
-  return UNKNOWN;
+  // A part of nothing is nothing, too.
+  return part.prefix === undefined && known === null && operation?.type !== 'Default'
+    ? scope.missing(parameter)
+    : UNKNOWN;
 }
 
 type Substitution = Extract<SyntaxNode, { script: ParsedScript | undefined }>;
@@ -174,12 +173,4 @@ function listOf({ text }: Word, scope: Scope): readonly string[] | null {
   const value = scope.valueOf(match[2]);
   if (value === null) return [UNKNOWN];
   return scope.spend(value.length) ? patterned(value).split(' ') : [];
-}
-
-/** `{a,b}` as two; nested ones and ranges are not read. */
-function alternativesOf(text: string): readonly string[] {
-  const inner = text.slice(1, -1);
-  return inner.includes(',') && !/[{}$`'"\\]/.test(inner)
-    ? patterned(inner).split(',', maxAlternatives)
-    : [UNKNOWN];
 }
