@@ -40,7 +40,7 @@ function isNested(text: string, marks: RegExp): boolean {
 const token =
   /\\[^]|\$'(?:[^'\\]|\\[^])*'?|'[^']*'?|"(?:[^"\\]|\\[^])*"?|(?<![^\s;&|()])#[^\n]*|<<<|<<[ \t]*(['"\\])?([\w.-]+)\1?|[\n|;&(){}`$*?[<>]/g;
 
-/** How many such signs there are outside of what is quoted; where there are more than `enough`, the count so far. */
+/** How many of these there are, each quoted piece as one; where there are more than `enough`, the count so far. */
 export function signsIn(text: string, enough: number): number {
   let signs = 0;
   let bodies = 0;
