@@ -20,6 +20,7 @@ import {
   turn,
   type Made,
 } from '../adapters/storage/fixtures.ts';
+import { says, watchOf } from '../support/watch-fixtures.ts';
 
 /** Longer than all these tests take, milliseconds. */
 const long = 60 * 60_000;
@@ -241,9 +242,11 @@ export function removalContract(
         return done;
       };
       const closing = { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada } as const;
-      const [unused, used, held, young, closed, heldClosed, theirsClosed] = [
+      const [unused, used, watching, held, young, closed, heldClosed, theirsClosed] = [
         await unnamed(),
         await unnamed(message('hi')),
+        // Nobody said anything in it, and it is woken.
+        await unnamed(says(watchOf())),
         await unnamed(),
         await unnamed(),
         await unnamed(closing),
@@ -257,7 +260,7 @@ export function removalContract(
       // Read, or about to be opened.
       await storage.ownership.claim(heldClosed.id, session.id);
       await storage.ownership.claim(theirsClosed.id, other.id);
-      const old = [unused, used, held, closed, named, heldClosed, theirsClosed];
+      const old = [unused, used, watching, held, closed, named, heldClosed, theirsClosed];
       await opened.age(
         old.map(({ id }) => id),
         2 * long,
@@ -268,7 +271,7 @@ export function removalContract(
       expect((await storage.removal.sweepUnused(by, long, hear)).map((r) => r.id)).toEqual([unused.id]);
       expect((await storage.removal.sweepClosed(by, 3 * long, hear)).map((r) => r.id)).toEqual([]);
       expect((await storage.removal.sweepClosed(by, long, hear)).map((r) => r.id)).toEqual([closed.id]);
-      for (const { id } of [used, held, young, named, heldClosed, theirsClosed])
+      for (const { id } of [used, watching, held, young, named, heldClosed, theirsClosed])
         expect(await isThere(id)).toBe(true);
       await opened.expire(other);
       expect((await storage.removal.sweepClosed(by, long, hear)).map((r) => r.id)).toEqual([theirsClosed.id]);

@@ -668,8 +668,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             row.lifecycle === 'OPEN' &&
             !isLive(row.owner) &&
             row.projection.configuration.titleSource === 'DEFAULT' &&
-            row.projection.queue.items.length === 0 &&
-            row.entries.every((e) => e.kind !== 'USER'),
+            row.entries.every((e) => e.kind === 'LIFECYCLE' || e.kind === 'CONFIGURATION'),
           doomed,
         ),
       sweepClosed: (by, olderThanMs, doomed) =>

@@ -77,8 +77,7 @@ export function createRemoval(orm: Orm): Removal {
         by,
         `w.lifecycle = 'OPEN' and w.created_at < clock_timestamp() - ? * interval '1 millisecond'
          and w.projection #>> '{configuration,titleSource}' = 'DEFAULT' and ${unowned}
-         and not exists (select 1 from entry e where e.workstream_id = w.id and e.kind = 'USER')
-         and not exists (select 1 from queued_message q where q.workstream_id = w.id)`,
+         and not exists (select 1 from entry e where e.workstream_id = w.id and e.kind not in ('LIFECYCLE', 'CONFIGURATION'))`,
         [olderThanMs],
         doomed,
       ),
