@@ -6,6 +6,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { sessionHeartbeatMs, sessionTermMs, type Session } from '../../ports/ownership.ts';
 
+/** After one that failed, milliseconds: a few short outages are not to use up the term. */
+const againMs = 1_000;
+
 /** Something that runs beside the actors. */
 export interface Round {
   run(): void;
@@ -50,6 +53,7 @@ export function createHeartbeat(deps: {
   async function beat(): Promise<void> {
     cancelBeat();
     const asked = clock.now();
+    let next = sessionHeartbeatMs;
     try {
       const renewed = await session.renew();
       if (over) return;
@@ -57,10 +61,11 @@ export function createHeartbeat(deps: {
       renewedAt(asked);
     } catch (error) {
       log.warn({ error: String(error) }, 'the heartbeat could not be written');
+      next = againMs;
     }
     if (over) return;
     cancelBeat();
-    cancelBeat = clock.after(sessionHeartbeatMs, () => void beat());
+    cancelBeat = clock.after(next, () => void beat());
   }
 
   return {
