@@ -565,6 +565,8 @@ describe('a name', () => {
       (unseen) => [unseen, 'first words'] as const,
     ),
     ['\u200b\n\u2800\nGreetings', 'Greetings'],
+    [`${'\u200b'.repeat(100)} Unseen\nGreetings`, 'Greetings'],
+    [`${'\u00ad'.repeat(50)} ${'x'.repeat(90)}\nGreetings`, 'Greetings'],
     ['\u2067Model\u202e name\u2069\0', 'Model name'],
     ['Family 👨‍👩‍👧', 'Family 👨‍👩‍👧'],
   ])('that comes as %j is %j', (suggested, title) => {

@@ -66,14 +66,20 @@ const turning = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
  * a model says.
  */
 function titleOf(text: string): string {
-  const line = cut(text, maxTitleSource)
-    .split(/[\r\n]+/)
-    .map((l) => bare(l.replace(turning, '').replace(/\p{Cc}/gu, ' ')))
-    .find((l) => !isBlank(l));
-  if (line === undefined || line.length <= maxGeneratedTitle) return line ?? '';
+  for (const part of cut(text, maxTitleSource).split(/[\r\n]+/)) {
+    const line = bare(part.replace(turning, '').replace(/\p{Cc}/gu, ' '));
+    const short = beginningOf(line);
+    if (!isBlank(short)) return short === line ? line : `${short}…`;
+  }
+  return '';
+}
+
+/** All of it, or whole words as far as there is room. */
+function beginningOf(line: string): string {
+  if (line.length <= maxGeneratedTitle) return line;
   const short = cut(line, maxGeneratedTitle);
   const space = short.lastIndexOf(' ');
-  return `${(space > maxGeneratedTitle / 2 ? short.slice(0, space) : short).trimEnd()}…`;
+  return (space > maxGeneratedTitle / 2 ? short.slice(0, space) : short).trimEnd();
 }
 
 const before = /[\s"'“”«»#*_`-]/;
