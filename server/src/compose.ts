@@ -30,6 +30,7 @@ import { createPrompt } from './app/actor/prompt.ts';
 import { createRegistry } from './app/actor/registry.ts';
 import { withFirstWord } from './app/feed/first-word.ts';
 import { createDeletions } from './app/deletions.ts';
+import { whereFoldersAre } from './app/moved-folders.ts';
 import { createHub } from './app/feed/hub.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
@@ -159,24 +160,26 @@ async function assemble(
   const { discovered } = chosen;
   const { checked } = chosen;
   const model = createModels({ clock, log, config: chosen.config, discovered, checked, file });
-  const processes = createProcesses({ sessionId: session.id, clock });
   const hub = withFirstWord(createHub());
   const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({
     roots: config.workspaceRoots,
     ownRoot,
   });
+  const placed = whereFoldersAre(workspaces);
+  const processes = placed.processes(createProcesses({ sessionId: session.id, clock }));
   const kept = [config.dataDir, join(config.dataDir, 'postgres'), ownRoot];
   const conditions = celConditions();
-  const tools = createTools({
-    processes,
-    limits: { closedFolders: kept.map(realOrAsIs) },
-    watches: { store: storage.watches, conditions },
-  });
-  const prompt = createPrompt({
-    guidance: { ofWorkspace: readAgents, ofServer: model.instructions },
-    clock,
-  });
+  const tools = placed.tools(
+    createTools({
+      processes,
+      limits: { closedFolders: kept.map(realOrAsIs) },
+      watches: { store: storage.watches, conditions },
+    }),
+  );
+  const prompt = placed.prompt(
+    createPrompt({ guidance: { ofWorkspace: readAgents, ofServer: model.instructions }, clock }),
+  );
   const registry = createRegistry({
     clock,
     ids,

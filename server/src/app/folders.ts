@@ -20,10 +20,12 @@ export async function giveUpFolder(
   { removal, workspaces }: FoldersDeps,
   { id, folder }: { readonly id: string; readonly folder: string },
 ): Promise<string | null> {
-  if (!isBelow(await workspaces.ownRoot(), folder)) return null;
-  const left = await removal.letGo(folder, () => workspaces.abandon(folder)).catch(whenAway('inUse'));
+  const place = await workspaces.at(folder);
+  if (!isBelow(await workspaces.ownRoot(), place)) return null;
+  // It is in use under the name it was written down by.
+  const left = await removal.letGo(folder, () => workspaces.abandon(place)).catch(whenAway('inUse'));
   if (left !== 'inUse') return left;
-  return folder === (await workspaces.own(id)) ? folder : null;
+  return place === (await workspaces.own(id)) ? place : null;
 }
 
 /** All that were left here, by whomever. Rejects when the database is away: then the rest stays for the next time. */

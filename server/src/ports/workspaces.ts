@@ -17,6 +17,11 @@ export interface Workspaces {
   abandon(path: string): Promise<string | null>;
   /** Path of the folder that is made for a workstream which chose none, whether it is there or not. Never rejects. */
   own(workstreamId: string): Promise<string>;
+  /**
+   * Where a folder is that was written down as `path`: one that was made for a workstream may have been moved or copied with
+   * all data since, and is then the one here. Any other is where it was. Never rejects.
+   */
+  at(path: string): Promise<string>;
   /** The folder they are made in, resolved; null while it cannot be reached. Never rejects. */
   ownRoot(): Promise<string | null>;
 }

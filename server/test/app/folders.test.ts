@@ -3,11 +3,12 @@
  * never from under somebody (D-10, D-20, D-25). The plain cases are in `create.test.ts`.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWorkspaces } from '../../src/adapters/workspaces/index.ts';
+import { whereFoldersAre } from '../../src/app/moved-folders.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { Workspaces } from '../../src/ports/workspaces.ts';
 import { ada, createWorld, newKey, plain, waits, type World } from './support/world.ts';
@@ -249,5 +250,71 @@ describe('A workstream that is to work in the folder of another one (D-20)', () 
     await world.clock.advance(60_000);
     await world.sweep();
     expect(folders()).toEqual([id]);
+  });
+});
+
+describe('The folder of all data, moved or copied with what is in it', () => {
+  /** Where it is now, with a server of its own. */
+  const movedTo = async (place: string) => {
+    const there = await createWorkspaces({ roots: [root], ownRoot: join(root, place, 'own') });
+    return { there, ownThere: join(root, place, 'own') };
+  };
+
+  it('has the folders that were made in it where it is now, and no other is looked for there', async () => {
+    const [id, elsewhere] = [await made(), 'f'.repeat(32)];
+    await mkdir(join(root, 'copy'));
+    await cp(own, join(root, 'copy', 'own'), { recursive: true });
+    const { there, ownThere } = await movedTo('copy');
+    expect(await there.at(join(own, id))).toBe(join(ownThere, id));
+    expect(await workspaces.at(join(own, id))).toBe(join(own, id));
+    for (const path of [join(own, elsewhere), join(root, id), join(root, 'chosen'), join(own, 'chosen')])
+      expect(await there.at(path)).toBe(path);
+    // A link could lead anywhere.
+    await symlink(root, join(ownThere, elsewhere));
+    expect(await there.at(join(own, elsewhere))).toBe(join(own, elsewhere));
+  });
+
+  it('has its tools, commands and prompts in there, and not where it was', async () => {
+    const id = await made();
+    await mkdir(join(root, 'copy'));
+    await cp(own, join(root, 'copy', 'own'), { recursive: true });
+    const { there, ownThere } = await movedTo('copy');
+    const placed = whereFoldersAre(there);
+    const [was, is] = [join(own, id), join(ownThere, id)];
+    const seen: string[] = [];
+    const note = <T>(where: string, value: T) => {
+      seen.push(where);
+      return Promise.resolve(value);
+    };
+    const { signal } = new AbortController();
+    const tools = placed.tools({
+      ...world.tools,
+      prepare: (call) => note(call.workspace, 'prepared' as never),
+      run: (call) => note(call.workspace, 'ran' as never),
+    });
+    const call = { callId: 'c', name: 'shell', arguments: '{}', workstreamId: id, workspace: was };
+    expect(await tools.prepare(call)).toBe('prepared');
+    expect(await tools.run({ ...call, basis: null }, signal, () => undefined)).toBe('ran');
+    expect(await placed.prompt((folder) => note(folder, 'told'))(was, null)).toBe('told');
+    const processes = placed.processes({
+      run: ({ cwd }) => note(cwd, 'run' as never),
+      sessions: () => Promise.resolve([]),
+      endLeftovers: () => Promise.resolve([]),
+    });
+    const command = { script: 'pwd', cwd: was, callId: 'c', timeoutMs: 1_000, maxOutputBytes: 10 };
+    expect(await processes.run(command, signal, () => undefined)).toBe('run');
+    expect(seen).toEqual([is, is, is, is]);
+  });
+
+  it('has them taken back from where they are, and tells what is left there', async () => {
+    const [empty, full] = [await made(), await made()];
+    await writeFile(join(own, full, 'kept.txt'), 'x');
+    await mkdir(join(root, 'new'));
+    await rename(own, join(root, 'new', 'own'));
+    const { there, ownThere } = await movedTo('new');
+    Object.assign(workspaces, there);
+    expect(await remove(empty)).toMatchObject({ type: 'Accepted', workspaceKept: null });
+    expect(await remove(full)).toMatchObject({ type: 'Accepted', workspaceKept: join(ownThere, full) });
+    expect(readdirSync(ownThere)).toEqual([full]);
   });
 });

@@ -122,6 +122,7 @@ class Life {
         return null;
       },
       own: async (id) => folderOf(id).path,
+      at: async (path) => path,
       ownRoot: async () => '/folders',
     };
     this.world = await createWorld({

@@ -204,6 +204,24 @@ describe('Deleting', () => {
     ]);
   });
 
+  it('under one key at two servers at once is accepted by both (D-60)', async () => {
+    const { remove: removeStored } = world.storage.removal;
+    const key = newKey();
+    const there = await world.restart('there');
+    // The other one is quicker, when this one has found it there.
+    Object.assign(world.storage.removal, {
+      remove: async (asked: Parameters<typeof removeStored>[0]) => {
+        Object.assign(world.storage.removal, { remove: removeStored });
+        expect(await there.services.workstreams.delete(ada, { key, workstreamId: id })).toMatchObject({
+          type: 'Accepted',
+        });
+        return removeStored(asked);
+      },
+    });
+    expect(await remove(key)).toMatchObject({ type: 'Accepted', workstreamId: id });
+    expect(await remove()).toMatchObject({ code: 'WORKSTREAM_NOT_FOUND' });
+  });
+
   it('during a load waits for it; what asked for the load is told to come again, and then that it is gone (D-22, D-25)', async () => {
     world.storage.hold();
     const sending = world.send(id, 'hi');
@@ -575,6 +593,7 @@ describe('The sweeps', () => {
         choose: async () => (await choosing, { type: 'chosen', path: '/x' }),
         abandon: () => Promise.resolve(null),
         own: async (id) => `/folders/${id}`,
+        at: async (path) => path,
         ownRoot: async () => '/folders',
       },
     });

@@ -140,6 +140,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       choose: async (id) => ({ type: 'chosen', path: `/folders/${id}` }),
       abandon: () => Promise.resolve(null),
       own: async (id) => `/folders/${id}`,
+      at: async (path) => path,
       ownRoot: async () => '/folders',
     };
     const services = createServices({

@@ -196,6 +196,7 @@ export async function createChaosWorld(options: {
     choose: () => Promise.resolve({ type: 'chosen' as const, path: '/chaos' }),
     abandon: () => Promise.resolve(null),
     own: () => Promise.resolve('/chaos'),
+    at: (path: string) => Promise.resolve(path),
     ownRoot: () => Promise.resolve(null),
   };
   const line = lineOf('commands');

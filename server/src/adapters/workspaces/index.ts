@@ -1,7 +1,7 @@
 /**
  * Owns: which folder a workstream works in: one under the allowed roots, by resolved path, or one made for it.
  */
-import { mkdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { quote } from '../../core/kit/quote.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
@@ -68,6 +68,17 @@ export async function createWorkspaces(options: {
         (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? null : path),
       );
     },
+    async at(path) {
+      if (!isMadeIn(basename(ownRoot), path)) return path;
+      const root = await reached();
+      if (root === null || dirname(path) === root) return path;
+      const here = join(root, basename(path));
+      const isThere = await lstat(here).then(
+        (found) => found.isDirectory(),
+        () => false,
+      );
+      return isThere ? here : path;
+    },
     own: async (workstreamId) => join((await reached()) ?? ownRoot, workstreamId),
     ownRoot: reached,
   };
@@ -75,6 +86,10 @@ export async function createWorkspaces(options: {
 
 /** Of the folders made here: ids of workstreams. */
 const madeName = /^[0-9a-f]{32}$/;
+
+/** By its name, made in a folder called `root`, wherever that is. */
+const isMadeIn = (root: string, path: string): boolean =>
+  madeName.test(basename(path)) && basename(dirname(path)) === root;
 
 /** Not `recursive`: it never returns where folders vanish as they are made (/proc). */
 async function makeOwn(path: string): Promise<void> {

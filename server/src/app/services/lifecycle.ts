@@ -147,7 +147,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       if (done) return done;
       return await registry.alone(id, async () => {
         const row = await deps.catalog.get(id);
-        if (!row) return outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
+        if (!row) return deletedElsewhere(id, key);
         if (row.owner !== null && row.owner !== deps.sessionId)
           return outcomeView(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
         const actor = registry.peek(id);
@@ -168,6 +168,10 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     const { folder } = receipt.outcome;
     return deleted(id, typeof folder === 'string' ? folder : await deps.workspaces.own(id));
   }
+
+  /** It was there a moment ago: another server may have deleted it for this very command. */
+  const deletedElsewhere = async (id: string, key: CommandKey): Promise<DeleteWorkstreamOutcome> =>
+    (await deletedBefore(id, key)) ?? outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
 
   /** The answer, when it worked in `folder`: what is left of that now. */
   const deleted = async (workstreamId: string, folder: string): Promise<DeleteWorkstreamOutcome> => ({
@@ -212,7 +216,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
         return deleted(id, folder);
       case 'notFound':
         deletions.happened(id, actor);
-        return outcomeView(refused(refuse({ code: 'WORKSTREAM_NOT_FOUND' })));
+        return deletedElsewhere(id, key);
       case 'duplicate':
         actor?.shut(false);
         return (await deletedBefore(id, key)) ?? outcomeView(away());

@@ -203,6 +203,7 @@ export async function createWorld(
     choose: async (id, asked) => ({ type: 'chosen', path: asked ?? `/folders/${id}` }),
     abandon: () => Promise.resolve(null),
     own: async (id) => `/folders/${id}`,
+    at: async (path) => path,
     ownRoot: async () => '/folders',
   };
   const isStopping = options.isStopping ?? (() => false);
