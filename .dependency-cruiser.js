@@ -74,7 +74,7 @@ const rooms = [
       "Is it about order: what, then what? It reaches the world through ports and answers the schema's Services.",
   },
   ...adapter('storage', ['^migrations/', pkg('@mikro-orm/[^/]+', 'pg'), NODE]),
-  ...adapter('model', [pkg('openai', 'eventsource-parser', 'zod'), NODE]),
+  ...adapter('model', [pkg('openai', 'eventsource-parser', 'undici', 'zod'), NODE]),
   ...adapter('tools', [pkg('diff', 'write-file-atomic', 'zod'), NODE]),
   ...adapter('conditions', [pkg('@marcbachmann/cel-js', 're2js'), NODE]),
   ...adapter('process', [NODE]),

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Endpoint } from './endpoint.ts';
+import { endpointFetch } from './endpoint-fetch.ts';
 import { codeOf } from './faults.ts';
 import { unpacked } from './post.ts';
 import { isRecord, parseJson, readText, textOf } from './wire/json.ts';
@@ -79,7 +80,7 @@ export async function listModels(
   const cancel = clock.after(withinMs, () => controller.abort());
   let answered = false;
   try {
-    const response = await fetch(`${baseUrl}/models`, {
+    const response = await endpointFetch(`${baseUrl}/models`, {
       signal: controller.signal,
       redirect: 'manual',
       headers: {

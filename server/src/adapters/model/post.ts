@@ -4,6 +4,7 @@
  * Invariants: what is sent is never copied; a conversation goes nowhere but to the address that is set.
  */
 import type { Clock } from '../../ports/clock.ts';
+import { endpointFetch } from './endpoint-fetch.ts';
 import { isRecord, parseJson } from './wire/json.ts';
 
 /**
@@ -44,7 +45,7 @@ export function postOf(pieces: readonly Uint8Array<ArrayBuffer>[]) {
  */
 export function createModelFetch(clock: Clock) {
   return async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const response = await fetch(url, { ...init, redirect: 'manual' });
+    const response = await endpointFetch(url, { ...init, redirect: 'manual' });
     const { status, headers } = response;
     // The latter has no body by its definition, and may be given none.
     if (response.ok || status === 304) return response;

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Binding } from './binding.ts';
+import { endpointFetch } from './endpoint-fetch.ts';
 import { unpacked } from './post.ts';
 import { isRecord, parseJson, readText, textOf, type Json } from './wire/json.ts';
 
@@ -87,7 +88,7 @@ async function getJson(clock: Clock, url: string, authorization: string | null):
   const controller = new AbortController();
   const cancel = clock.after(withinMs, () => controller.abort());
   try {
-    const response = await fetch(url, {
+    const response = await endpointFetch(url, {
       signal: controller.signal,
       redirect: 'manual',
       headers: {

@@ -110,48 +110,51 @@ test.each([
   expect(message).not.toMatch(/secret|alert|null/);
 });
 
-test('nothing is asked of an endpoint packed: one that closes behind much that is packed ends no server (broke: it did)', async () => {
-  const answer = sse([
-    ...Array.from({ length: 1_500 }, () => chunk({ content: randomBytes(300).toString('hex') })),
-    chunk({}, 'stop'),
-  ]);
-  const models = JSON.stringify({
-    data: [{ id: 'm1', max_model_len: 4_096, more: randomBytes(300_000).toString('hex') }],
-  });
-  const took: (string | undefined)[] = [];
-  // Its last bytes and the end of the connection have to come together.
-  const server = createTcpServer((socket) => {
-    let head = '';
-    socket.on('error', () => undefined);
-    socket.on('data', (bytes) => {
-      if (head.includes('\r\n\r\n')) return;
-      head += bytes.toString();
-      if (!head.includes('\r\n\r\n')) return;
-      const packing = /^accept-encoding: (.*)$/im.exec(head)?.[1];
-      took.push(packing);
-      const packs = /gzip/.test(packing ?? '');
-      const plain = Buffer.from(head.startsWith('POST') ? answer : models);
-      const body = packs ? gzipSync(plain) : plain;
-      const more = packs ? 'content-encoding: gzip\r\n' : '';
-      socket.write(
-        Buffer.concat([
-          Buffer.from(
-            `HTTP/1.1 200 OK\r\nconnection: close\r\n${more}content-length: ${body.length}\r\n\r\n`,
-          ),
-          body,
-        ]),
-      );
-      socket.end();
+test.each(['does as it is asked', 'packs all the same'])(
+  'an endpoint is asked for what is not packed, and ends no server when it closes behind much: one that %s (broke: it did)',
+  async (how) => {
+    const answer = sse([
+      ...Array.from({ length: 1_500 }, () => chunk({ content: randomBytes(300).toString('hex') })),
+      chunk({}, 'stop'),
+    ]);
+    const models = JSON.stringify({
+      data: [{ id: 'm1', max_model_len: 4_096, more: randomBytes(300_000).toString('hex') }],
     });
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-  const binding = bindingFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
-  const clock = createTestClock();
-  const windows = createWindows({ clock });
-  await windows.learn([binding]);
-  expect(windows.of(binding)).toBe(4_096);
-  expect(await listModels(clock, binding.endpoint, 10_000)).toEqual({ type: 'listed', models: ['m1'] });
-  expect((await createAsker(binding)()).outcome).toMatchObject({ type: 'answered', finish: 'STOP' });
-  expect(took).toEqual(['identity', 'identity', 'identity']);
-});
+    const took: (string | undefined)[] = [];
+    // Its last bytes and the end of the connection have to come together.
+    const server = createTcpServer((socket) => {
+      let head = '';
+      socket.on('error', () => undefined);
+      socket.on('data', (bytes) => {
+        if (head.includes('\r\n\r\n')) return;
+        head += bytes.toString();
+        if (!head.includes('\r\n\r\n')) return;
+        const packing = /^accept-encoding: (.*)$/im.exec(head)?.[1];
+        took.push(packing);
+        const packs = how === 'packs all the same';
+        const plain = Buffer.from(head.startsWith('POST') ? answer : models);
+        const body = packs ? gzipSync(plain) : plain;
+        const more = packs ? 'content-encoding: gzip\r\n' : '';
+        socket.write(
+          Buffer.concat([
+            Buffer.from(
+              `HTTP/1.1 200 OK\r\nconnection: close\r\n${more}content-length: ${body.length}\r\n\r\n`,
+            ),
+            body,
+          ]),
+        );
+        socket.end();
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const binding = bindingFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+    const clock = createTestClock();
+    const windows = createWindows({ clock });
+    await windows.learn([binding]);
+    expect(windows.of(binding)).toBe(4_096);
+    expect(await listModels(clock, binding.endpoint, 10_000)).toEqual({ type: 'listed', models: ['m1'] });
+    expect((await createAsker(binding)()).outcome).toMatchObject({ type: 'answered', finish: 'STOP' });
+    expect(took).toEqual(['identity', 'identity', 'identity']);
+  },
+);
