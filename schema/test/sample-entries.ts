@@ -182,6 +182,7 @@ const bodies: { readonly [K in EntryKind]: Extract<EntryBody, { kind: K }> } = {
     summary: 'It went well.',
     watermark: 4,
     request: { messageId: 'm1', text: 'fix it', author: ann },
+    senders: { first: ann.id, several: true },
     trigger: 'TOOLS',
     before: 90,
     after: 70,

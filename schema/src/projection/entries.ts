@@ -253,6 +253,12 @@ export interface CarriedRequest {
   readonly author: Author;
 }
 
+/** Who has written so far: the id of the first, and whether there was another. */
+export interface Senders {
+  readonly first: string | null;
+  readonly several: boolean;
+}
+
 /** What a watch runs, how often, and what it waits for. */
 export interface WatchDefinition {
   /** 1 to 60 characters, unique among the watches of a workstream that have not ended. */
@@ -390,6 +396,8 @@ export type EntryBody =
       readonly watermark: number;
       /** Null: nothing was being worked on, or its message is not summarised. */
       readonly request: CarriedRequest | null;
+      /** Who wrote up to `watermark`, for what the model is told; absent in entries of earlier builds. */
+      readonly senders?: Senders;
       readonly trigger: CompactionTrigger;
       /** Tokens the model was told before it and after it. */
       readonly before: number;

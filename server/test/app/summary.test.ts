@@ -175,6 +175,21 @@ describe('A summary', () => {
     expect(run.ended).toHaveLength(3);
   });
 
+  it.each([
+    ['half a character', 'cut \ud83d here'],
+    ['a NUL', 'cut \0 here'],
+  ])(
+    'of which a part has %s in it tells the endpoint, and keeps, what can be read in any place (D-51)',
+    async (_, part) => {
+      const run = begin(messages(30), { window });
+      await run.answer(1, part);
+      await run.answer(2, 'Part 2.');
+      expect(shownIn(run.asked(3))).toContain('ACCOUNT 1: cut \ufffd here\nACCOUNT 2: Part 2.');
+      await run.answer(3, part);
+      expect(run.outcome()).toMatchObject({ type: 'summarised', summary: 'cut \ufffd here' });
+    },
+  );
+
   it('never asks for more than the window takes, as far as can be estimated', async () => {
     const run = begin(messages(60), { window });
     await run.answerAll((_, n) => `Part ${n}. ${'and so on '.repeat(2_000)}`);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry, EntryBody } from 'schema/projection';
 import { createTelling } from '../../src/app/actor/telling.ts';
-import { lower } from '../../src/core/conversation/lower.ts';
+import { lower, nobody, withSender } from '../../src/core/conversation/lower.ts';
 
 const body: fc.Arbitrary<EntryBody> = fc.oneof(
   fc.tuple(fc.string(), fc.constantFrom('a', 'a', 'b')).map(([text, id]): EntryBody => ({
@@ -25,11 +25,13 @@ const body: fc.Arbitrary<EntryBody> = fc.oneof(
   })),
 );
 
-const summary = (text: string): EntryBody => ({
+/** A summary of these entries. */
+const summary = (text: string, of: readonly Entry[]): EntryBody => ({
   kind: 'CHECKPOINT',
   summary: text,
   watermark: 1,
   request: null,
+  senders: of.reduce(withSender, nobody),
   trigger: 'MANUAL',
   before: 2,
   after: 1,
@@ -71,11 +73,16 @@ test('D-34, D-59: a model is told what the conversation says as it stands, and e
         const left = conversation.slice(0, Math.max(0, conversation.length - back));
         const added = said.map((one) => entryOf(one, (revision += 1)));
         const isSummarised = summarised > 0 && left.length >= summarised;
-        const short = entryOf(summary(`short ${(revision += 1)}`), revision);
+        const short = entryOf(summary(`short ${(revision += 1)}`, left.slice(0, summarised)), revision);
         conversation = isSummarised ? [short, ...left.slice(summarised), ...added] : [...left, ...added];
         const standing = isSummarised ? [] : left;
         const told = tell(system, conversation);
         expect(told).toEqual(lower(system, conversation));
+        // What a summary leaves is said to be by whom it was said to be before (D-36).
+        if (isSummarised)
+          expect(told.slice(2)).toEqual(
+            lower(system, [...left, ...added]).slice(lower(system, left.slice(0, summarised)).length),
+          );
         const same = lower('', standing).length;
         const from = before?.system === system ? 0 : 1;
         if (before) for (let i = from; i < same; i += 1) expect(told[i]).toBe(before.told[i]);

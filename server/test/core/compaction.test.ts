@@ -518,6 +518,42 @@ describe('by hand', () => {
     expect(last(w, 'CHECKPOINT').after).toBeLessThan(last(w, 'CHECKPOINT').before);
   });
 
+  it('does not forget that two people wrote: what they say next is told with their names, also after another (D-36)', () => {
+    const w = createWorld();
+    w.provider = provider();
+    const say = (text: string, by = ann): void => {
+      w.send(text, by);
+      w.store();
+      w.answer({ text: words(400) });
+      w.store();
+    };
+    const compact = (): void => {
+      w.compact();
+      w.store();
+      w.summarised('In short.');
+      w.store();
+    };
+    const messages = (): readonly string[] =>
+      lower('', w.state.conversation)
+        .flatMap((m) => (m.role === 'user' ? [m.text] : []))
+        .slice(1);
+    say('one');
+    say('two');
+    compact();
+    say('three');
+    expect(messages()).toEqual(['three']);
+    say('four', bob);
+    expect(messages()).toEqual(['three', '[Bob writes:]\nfour']);
+    compact();
+    say('five', bob);
+    expect(messages()).toEqual(['[Bob writes:]\nfive']);
+    say('six');
+    compact();
+    say('seven', bob);
+    expect(messages()).toEqual(['[Bob writes:]\nseven']);
+    expect(last(w, 'CHECKPOINT').senders).toEqual({ first: ann.id, several: true });
+  });
+
   it('twice in a row does nothing the second time (G3)', () => {
     const w = talked();
     w.compact();

@@ -23,7 +23,7 @@ const summary = 'They talked of this and that; the id is w-17.';
 const prose = (tokens: number): string => 'The journal says what it says and no more. '.repeat(tokens / 9);
 
 const cases =
-  'G2 G2-turn G3 G4 G6 G6-asked G8-none G8-zero G9-over G9-leap G11 G12-400 G12-500 G12-stream G13 B1 B15-early B15-after B22 B22-stop';
+  'G2 G2-turn G3 G4 G6 G6-asked G8-none G8-zero G9-over G9-leap G11 G12-400 G12-413 G12-500 G12-stream G13 B1 B15-early B15-after B22 B22-stop';
 let world: ContextWorld;
 beforeAll(async () => {
   world = await createContextWorld({
@@ -31,6 +31,7 @@ beforeAll(async () => {
     G7: { window: 70_000 },
     G10: { window: 32_768 },
     'G10-part': { window: 32_768 },
+    'G10-short': { window: 64_000 },
     wide: { window: 1_000_000 },
     'wide-part': { window: 1_000_000 },
     B16: { window, concurrency: 1 },
@@ -152,7 +153,7 @@ describe.concurrent('a summary', () => {
     expect(toolMessages(talk.requests.at(-1)!).join()).toContain('ran');
   });
 
-  it.each(['HTTP 400', 'HTTP 500', 'a stream'] as const)(
+  it.each(['HTTP 400', 'HTTP 413', 'HTTP 500', 'a stream'] as const)(
     'G12 is made once for an overflow in %s, and nothing is asked blindly again',
     async (wording) => {
       const talk = await world.talk(`G12-${wording === 'a stream' ? 'stream' : wording.slice(5)}`);
@@ -167,6 +168,20 @@ describe.concurrent('a summary', () => {
       expect(ofKind(await talk.history(), 'CHECKPOINT')).toMatchObject([{ trigger: 'OVERFLOW' }]);
     },
   );
+
+  it('G10 by an endpoint that writes less at once, and names that otherwise, is asked for as much as it writes', async () => {
+    const talk = await world.talk('G10-short');
+    await talk.fill(3);
+    const asked = talk.requests.length;
+    const message = 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]';
+    talk.answer((body) =>
+      Number(body['max_completion_tokens']) > 8_192
+        ? { status: 400, body: { error: { message, type: 'invalid_request_error' } } }
+        : plainly(summary)(body),
+    );
+    await summarised(talk);
+    expect(talk.requests.slice(asked).map((body) => body['max_completion_tokens'])).toEqual([16_000, 8_192]);
+  });
 
   it.each([
     'is made in parts, each of which fits, the newest with it',

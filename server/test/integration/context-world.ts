@@ -183,6 +183,8 @@ const tooLongError = { error: { message: tooLongFor(8_000, 9_999), type: 'invali
 /** The ways in which an endpoint says that it is too long. */
 export const tooLong = {
   'HTTP 400': { status: 400, body: tooLongError },
+  // A proxy before it, which says nothing of a model.
+  'HTTP 413': { status: 413, body: '<html><title>413 Request Entity Too Large</title></html>' },
   'HTTP 500': {
     status: 500,
     body: { error: { ...tooLongError.error, type: 'InternalServerError', code: 500 } },

@@ -10,7 +10,8 @@ import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
 import type { Fault } from './asked.ts';
 import { hideAsWritten, hiderOf } from './hide.ts';
-import { isRecord, maxCount, textOf, type Json } from './wire/json.ts';
+import { namesAnswerLimit, saysTooFast, saysTooLong } from './refusals.ts';
+import { isRecord, maxCount, parseJson, textOf, type Json } from './wire/json.ts';
 
 export type { FaultKind } from '../../ports/model.ts';
 
@@ -36,7 +37,7 @@ export const scopeOf = ({ alias, endpoint, model, source }: Binding): FaultScope
 
 interface FaultText {
   readonly what: string;
-  /** `{endpoint}`, `{key}` and `{model}` stand for where each is set. */
+  /** `{endpoint}`, `{key}`, `{model}` and `{limit}` stand for where each is set. */
   readonly advice: string;
 }
 
@@ -105,12 +106,20 @@ const table: Readonly<Record<FaultKind, FaultText>> = {
   },
 };
 
-const places: Readonly<Record<Binding['source'], Readonly<Record<'endpoint' | 'key' | 'model', string>>>> = {
-  ENVIRONMENT: { endpoint: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY', model: 'WEIR_MODEL' },
+const places: Readonly<
+  Record<Binding['source'], Readonly<Record<'endpoint' | 'key' | 'model' | 'limit', string>>>
+> = {
+  ENVIRONMENT: {
+    endpoint: 'OPENAI_BASE_URL',
+    key: 'OPENAI_API_KEY',
+    model: 'WEIR_MODEL',
+    limit: 'a "maxOutput" for it in weir.config.json',
+  },
   FILE: {
     endpoint: 'its "endpoint" in weir.config.json',
     key: 'its "key" in weir.config.json',
     model: 'its "model" in weir.config.json',
+    limit: 'its "maxOutput" in weir.config.json',
   },
 };
 
@@ -135,8 +144,12 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
     ...more,
   };
   const detail = clean(more.detail ?? '', hiderOf(scope.secrets));
-  const { endpoint, key, model } = places[scope.source];
-  const where = advice.replace('{endpoint}', endpoint).replace('{key}', key).replace('{model}', model);
+  const { endpoint, key, model, limit } = places[scope.source];
+  const where = advice
+    .replace('{endpoint}', endpoint)
+    .replace('{key}', key)
+    .replace('{model}', model)
+    .replace('{limit}', limit);
   const name = hideAsWritten(nameOf(scope), scope.secrets);
   return {
     type: 'failed',
@@ -170,7 +183,8 @@ const kindByStatus: Readonly<Record<number, FaultKind>> = {
   408: 'TIMEOUT',
   409: 'OVERLOADED',
   410: 'NOT_FOUND',
-  413: 'BAD_REQUEST',
+  // Where it is not the pace that is limited, what is larger than it takes is the conversation.
+  413: 'RATE_LIMIT',
   422: 'BAD_REQUEST',
   425: 'OVERLOADED',
   429: 'RATE_LIMIT',
@@ -184,19 +198,6 @@ const kindOfStatus = (status: number): FaultKind =>
 const maxSaid = 4_096;
 /** Of a code or a type, the same. */
 const maxWord = 200;
-
-/** Words by which endpoints say that the prompt does not fit. Their `max_tokens must be …` is another matter. */
-const overflowWords = [
-  /context_length_exceeded|exceed_context_size/i,
-  /maximum context length/i,
-  /exceeds? (the )?(available |model'?s? )?context (size|length|window|limit)/i,
-  /prompt is too long/i,
-  /input token count [^\n]{0,100}exceeds the maximum/i,
-  /input (is )?too long/i,
-  /reduce the length of the (messages|input|prompt)/i,
-  /exceeds? (the )?maximum (number of )?(input )?tokens/i,
-  /input length and `?max_tokens`? exceed context limit/i,
-];
 
 /** Codes and types by which endpoints name an error without a usable status. First match wins. */
 const kindByWord: readonly (readonly [RegExp, FaultKind])[] = [
@@ -222,14 +223,14 @@ export function faultFromDescription(
   retryAfterMs: number | null = null,
 ): Fault {
   const error = innerError(description);
-  const said = saidIn(error);
+  const said = [saidIn(error), relayedIn(error)].filter((part) => part !== '').join(': ');
   const words = [error['code'], error['type'], error['status']]
     .map((word) => textOf(word).slice(0, maxWord))
     .filter((word) => word !== '')
     .join(' ');
   const begin = said.slice(0, maxSaid);
   const known = status ?? statusIn(error);
-  const overflow = known !== 429 && overflowWords.some((w) => w.test(`${words} ${begin}`));
+  const overflow = isOverflow(`${words}: ${begin}`, known);
   const named = kindByWord.find(([word]) => word.test(words))?.[1];
   // A tool call that its own server refused: in a stream that had begun, another answer may be better (D-37).
   const mistold = named === 'MALFORMED' && status === null;
@@ -246,8 +247,32 @@ export function faultFromDescription(
   const more: FaultDetail =
     named === 'MALFORMED'
       ? { what: 'could not read the tool call its model wrote', advice: 'try again, or choose another model' }
-      : {};
+      : kind === 'CONTEXT_OVERFLOW' && !saysTooLong(begin) && known === 413
+        ? tooLarge
+        : kind === 'BAD_REQUEST' && namesAnswerLimit(begin)
+          ? { advice: 'set {limit} to what this model takes, or leave it out' }
+          : {};
   return createFault(kind, scope, { ...more, detail, retryAfterMs, status });
+}
+
+/** A request that is too many bytes: no model has said so, but what stands before it. */
+const tooLarge: FaultDetail = {
+  what: 'refused because the request is larger than it takes',
+  advice: 'start a new workstream, or let the server at {endpoint} take larger requests',
+};
+
+/** What a status that means something else comes with is not about the conversation, whatever it says (A35). */
+function isOverflow(text: string, status: number | null): boolean {
+  if (status === 413) return !saysTooFast(text);
+  const kind = status === null ? null : kindOfStatus(status);
+  return kind !== 'AUTHENTICATION' && kind !== 'QUOTA' && kind !== 'RATE_LIMIT' && saysTooLong(text);
+}
+
+/** What a router was told by the endpoint behind it, of which it says itself only that there was an error. */
+function relayedIn(error: Json): string {
+  const raw = isRecord(error['metadata']) ? textOf(error['metadata']['raw']).slice(0, maxSaid) : '';
+  const parsed = parseJson(raw);
+  return parsed === undefined ? raw : saidIn(innerError(parsed));
 }
 
 /** Names what the SDK or the transport threw. `now` is milliseconds since 1970, for a Retry-After date. */

@@ -18,6 +18,7 @@ import {
 } from '../../core/context/pack.ts';
 import type { SummaryOutcome } from '../../core/inputs.ts';
 import { quote } from '../../core/kit/quote.ts';
+import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Model, ModelAnswer, ModelMessage, ModelOutcome } from '../../ports/model.ts';
 import { ask, type Asking } from './ask.ts';
@@ -100,7 +101,8 @@ export async function summarise(
       if (outcome.type === 'aborted' && !signal.aborted && !summarising.mayGoOn()) return budgetSpent;
       const bail = bailOf(outcome);
       if (bail) return bail;
-      summaries.push(capped((outcome as ModelAnswer).text, cap));
+      // What a model says goes into an entry, or into the next request: strict endpoints refuse half a character.
+      summaries.push(capped(storable((outcome as ModelAnswer).text), cap));
     }
     return summaries;
   }

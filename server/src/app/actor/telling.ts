@@ -6,8 +6,8 @@
  * Relies on: a conversation grows at its end and is cut at its end (D-59), so what stands before an entry is always the
  * same, unless a summary has taken the place of its beginning (D-40), which then begins with another entry.
  */
-import type { Entry } from 'schema/projection';
-import { lowerEntry, nobody, withSender, type Senders } from '../../core/conversation/lower.ts';
+import type { Entry, Senders } from 'schema/projection';
+import { lowerEntry, nobody, withSender } from '../../core/conversation/lower.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 
 /** Tells what `lower` does, of one conversation at any time. */

@@ -5,7 +5,7 @@
  *
  * What an entry becomes hangs on nothing that comes after it: a longer conversation begins as the shorter one did.
  */
-import type { Author, Entry, EntryOf } from 'schema/projection';
+import type { Author, Entry, EntryOf, Senders } from 'schema/projection';
 import { summaryAsTold } from '../context/texts.ts';
 import type { ModelMessage } from './message.ts';
 
@@ -24,15 +24,12 @@ export function lower(system: string, conversation: readonly Entry[]): readonly 
   return [{ role: 'system', text: system }, ...told.filter((message) => message !== null)];
 }
 
-/** Who has written so far: the first, and whether there was another. */
-export interface Senders {
-  readonly first: string | null;
-  readonly several: boolean;
-}
-
 export const nobody: Senders = { first: null, several: false };
 
+/** Who has written up to this entry, itself included. */
 export function withSender(senders: Senders, entry: Entry): Senders {
+  // What comes after a summary is told as it was told before it: it knows who wrote what it stands for.
+  if (entry.kind === 'CHECKPOINT') return entry.senders ?? senders;
   if (senders.several || entry.kind !== 'USER' || entry.source === 'COMPACTION_RESUME') return senders;
   const first = senders.first ?? entry.author.id;
   return { first, several: first !== entry.author.id };

@@ -8,6 +8,7 @@ import { liveTurn, type CompactionTrigger, type EntryBody } from 'schema/project
 import { markOfSummary, mayFit, usedOf } from '../context/meter.ts';
 import { resumeAfterSummary, roomAgain } from '../context/texts.ts';
 import { isAdvice } from '../context/watermark.ts';
+import { nobody, withSender } from '../conversation/lower.ts';
 import { tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { SummaryOutcome } from '../inputs.ts';
 import { admit, patch, show, type StepDraft } from '../step-draft.ts';
@@ -92,6 +93,7 @@ function summarised(
     summary,
     watermark: cut.watermark,
     request: cut.request,
+    senders: cut.summarised.reduce(withSender, nobody),
     trigger: compaction.trigger,
     before: usedOf(context),
     after: 0,

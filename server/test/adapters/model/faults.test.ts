@@ -40,7 +40,7 @@ describe('over HTTP', () => {
     [404, 'NOT_FOUND'],
     [408, 'TIMEOUT'],
     [409, 'OVERLOADED'],
-    [413, 'BAD_REQUEST'],
+    [413, 'CONTEXT_OVERFLOW'],
     [422, 'BAD_REQUEST'],
     [425, 'OVERLOADED'],
     [429, 'RATE_LIMIT'],
@@ -232,30 +232,6 @@ describe('over HTTP', () => {
       retryAfterMs: null,
     });
   });
-});
-
-test.each([
-  "This model's maximum context length is 262144 tokens. However, you requested 0 output tokens and more.",
-  'request (60179 tokens) exceeds the available context size (60160 tokens), try increasing it',
-  'prompt is too long: 210000 tokens > 200000 maximum',
-  'input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000',
-  'The input token count (1200000) exceeds the maximum number of tokens allowed',
-])('a prompt too long is told from other refusals (A35): %s', (message) => {
-  expect(faultFromDescription(scope, { error: { message } }, 400)).toMatchObject({
-    kind: 'CONTEXT_OVERFLOW',
-  });
-});
-
-test('a prompt too long is told by its code alone', () => {
-  const error = { message: 'too big', code: 'context_length_exceeded' };
-  expect(faultFromDescription(scope, { error }, 400).kind).toBe('CONTEXT_OVERFLOW');
-});
-
-test.each<[string, number, FaultKind]>([
-  ['rate limit reached: 30000 tokens per minute, maximum context length 8192', 429, 'RATE_LIMIT'],
-  ['max_tokens must be <= 8192', 400, 'BAD_REQUEST'],
-])('and these are no such refusals: %s', (message, status, kind) => {
-  expect(faultFromDescription(scope, { error: { message } }, status).kind).toBe(kind);
 });
 
 test('a spent quota is not worth another try', () => {

@@ -56,14 +56,15 @@ test.each([
     ['Unsupported parameter: max_output_tokens'],
     [{ max_output_tokens: 500 }, {}, {}],
   ],
+  ['CHAT', chat, ['max_completion_tokens is too large: 500.'], [{ max_completion_tokens: 500 }, {}, {}]],
   [
     'CHAT',
     chat,
-    [
-      'max_completion_tokens is too large: 500. This model supports at most 100 completion tokens, whereas you provided 500.',
-    ],
+    // What stands behind it calls it otherwise.
+    ['Invalid value for maxOutputTokens'],
     [{ max_completion_tokens: 500 }, {}, {}],
   ],
+  ['RESPONSES', responses, ['max_tokens: not a number that is taken'], [{ max_output_tokens: 500 }, {}, {}]],
   [
     'CHAT',
     chat,
@@ -77,6 +78,80 @@ test.each([
     expect(await limits([...said.map(refusal), ok, ok], { dialect }, asked)).toEqual(sent);
   },
 );
+
+test.each([
+  [
+    'CHAT',
+    chat,
+    'max_completion_tokens',
+    'Invalid max_tokens value, the valid range of max_tokens is [1, 100]',
+  ],
+  [
+    'CHAT',
+    chat,
+    'max_completion_tokens',
+    'max_completion_tokens is too large: 500. This model supports at most 100 completion tokens, whereas you provided 500.',
+  ],
+  ['CHAT', chat, 'max_completion_tokens', 'Unsupported value: max_tokens supports at most 100'],
+  ['RESPONSES', responses, 'max_output_tokens', 'max_tokens: 500 > 100, which is the maximum allowed'],
+] as const)(
+  '%s: a limit of the caller that is refused with a number is sent as that, and from then on',
+  async (dialect, ok, field, said) => {
+    const asked = [{ maxOutput: 500 }, { maxOutput: 500 }, { maxOutput: 70 }, {}];
+    expect(await limits([refusal(said), ok, ok, ok, ok], { dialect }, asked)).toEqual([
+      { [field]: 500 },
+      { [field]: 100 },
+      { [field]: 100 },
+      { [field]: 70 },
+      {},
+    ]);
+  },
+);
+
+test('a number that is refused as well is given up, and the limit left out', async () => {
+  const said = ['max_tokens: 500 > 100', 'max_tokens: 100 > 90'];
+  const asked = [{ maxOutput: 500 }, { maxOutput: 500 }];
+  expect(await limits([...said.map(refusal), chat, chat], {}, asked)).toEqual([
+    { max_completion_tokens: 500 },
+    { max_completion_tokens: 100 },
+    {},
+    {},
+  ]);
+});
+
+test('a prompt that is too long is no limit that is refused: nothing is left out, and it is an overflow (A35)', async () => {
+  const said = 'max_tokens must be at least 1, got -7584. (parameter=max_tokens, value=-7584)';
+  const { outcome, received } = await exchange([refusal(said), chat], {}, [
+    { ...question, tools: [], maxOutput: 500 },
+  ]);
+  expect(outcome).toMatchObject({ type: 'failed', kind: 'CONTEXT_OVERFLOW' });
+  expect(received).toHaveLength(1);
+});
+
+test('A36: prompt and answer that do not fit together are asked with the room that is left, as TGI and SGLang say it', async () => {
+  for (const said of [
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 3296 `inputs` tokens and 1000 `max_new_tokens`',
+    "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 4296 tokens: 3296 tokens from the input messages and 1000 tokens for the completion.",
+  ])
+    expect(await limits([refusal(said), chat], {}, [{ maxOutput: 1_000 }])).toEqual([
+      { max_completion_tokens: 1_000 },
+      { max_completion_tokens: 700 },
+    ]);
+});
+
+test('what the operator has set is not what an endpoint says: it is refused, and the sentence says where to set it', async () => {
+  const said = 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]';
+  const { outcome, received } = await exchange([refusal(said), chat], { maxOutput: 16_384, source: 'FILE' }, [
+    { ...question, tools: [] },
+  ]);
+  expect(outcome).toMatchObject({
+    kind: 'BAD_REQUEST',
+    message: expect.stringMatching(
+      /; set its "maxOutput" in weir\.config\.json to what this model takes, or leave it out\.$/,
+    ) as string,
+  });
+  expect(received).toHaveLength(1);
+});
 
 test.each([
   ['where nobody asked for one', 1, {}, {}],

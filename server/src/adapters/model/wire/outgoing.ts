@@ -23,6 +23,8 @@ export interface Wants {
   readonly encrypted: boolean;
   /** Most tokens of the answer in place of the setting; null: as set. */
   readonly outputLimit: number | null;
+  /** Most tokens of an answer, as far as it has said so by refusing more; null: it has not. */
+  readonly outputMost: number | null;
   /** It takes a limit of the answer, where none is set. */
   readonly limited: boolean;
 }
@@ -86,11 +88,11 @@ export function settingsOf(outgoing: Outgoing) {
   };
 }
 
-/** The least of what is set, what is asked for, and what the endpoint has room for; null: not sent. */
+/** The least of what is set, what is asked for, and what the endpoint takes and has room for; null: not sent. */
 function maxOutputOf({ binding, asked, wants }: Outgoing): number | null {
   const limits = [wants.outputLimit ?? binding.maxOutput, wants.limited ? (asked.maxOutput ?? null) : null];
   const known = limits.filter((limit) => limit !== null);
-  return known.length === 0 ? null : Math.min(...known);
+  return known.length === 0 ? null : Math.min(...known, wants.outputMost ?? Infinity);
 }
 
 /** As the provider writes it. */

@@ -5,6 +5,7 @@
  * Invariant: each lesson is learned at most once per call, so a call asks at most `lessons.length` times more.
  */
 import type { Binding } from '../binding.ts';
+import { answerLimitIn, namesAnswerLimit, plainNumbers, saysTooLong } from '../refusals.ts';
 import { settingsOf, type Outgoing, type Wants } from './outgoing.ts';
 
 export const firstWants = ({ traits }: Binding): Wants => ({
@@ -14,6 +15,7 @@ export const firstWants = ({ traits }: Binding): Wants => ({
   refused: new Set(),
   encrypted: true,
   outputLimit: null,
+  outputMost: null,
   limited: true,
 });
 
@@ -67,6 +69,17 @@ export const lessons: readonly Lesson[] = [
     },
   },
   {
+    // Of a limit that a caller wants, where the endpoint says how much its model writes at most.
+    name: 'longest answer',
+    lasting: true,
+    learn(said, sent) {
+      const { maxOutput } = settingsOf(sent);
+      if (sent.binding.maxOutput !== null || maxOutput === null) return null;
+      const outputMost = answerLimitIn(said, minOutput, maxOutput);
+      return outputMost === null ? null : { outputMost };
+    },
+  },
+  {
     name: 'output field',
     lasting: true,
     learn(said, sent) {
@@ -83,8 +96,8 @@ export const lessons: readonly Lesson[] = [
     lasting: true,
     learn(said, { binding, asked, wants }) {
       if (binding.maxOutput !== null || asked.maxOutput === undefined || !wants.limited) return null;
-      const field = binding.dialect === 'CHAT' ? wants.outputField : 'max_output_tokens';
-      return names(said, field) ? { limited: false } : null;
+      // What stands behind the endpoint may call it otherwise than what was sent to it.
+      return namesAnswerLimit(said) && !saysTooLong(said) ? { limited: false } : null;
     },
   },
   {
@@ -131,13 +144,14 @@ const overfull: readonly RegExp[] = [
   /maximum context length is (?<window>\d{1,12}) tokens.{0,300}?requested \d{1,12} output tokens and your prompt contains (?:at least )?(?<prompt>\d{1,12})/is,
   /maximum context length is (?<window>\d{1,12}) tokens.{0,300}?requested (?:about )?\d{1,12} tokens \((?<prompt>\d{1,12})/is,
   /maximum context length is (?<window>\d{1,12}) tokens and your request has (?<prompt>\d{1,12}) input tokens/is,
+  /maximum context length of (?<window>\d{1,12}) tokens.{0,300}?\b(?<prompt>\d{1,12}) tokens from the input/is,
+  /must be <= (?<window>\d{1,12})\. Given: (?<prompt>\d{1,12}) `?inputs/i,
   /exceeds? (?:the )?context (?:limit|length|window).{0,300}?\b(?<prompt>\d{1,12}) \+ \d{1,12} > (?<window>\d{1,12})/is,
 ];
 
 /** Tokens that are left for an answer, by the numbers of a refusal; null when it has none. */
 function roomIn(said: string): number | null {
-  // Thousands are sometimes set apart.
-  const plain = said.replace(/(?<=\d)[,_](?=\d{3})/g, '');
+  const plain = plainNumbers(said);
   for (const way of overfull) {
     const groups = way.exec(plain)?.groups;
     if (!groups) continue;
