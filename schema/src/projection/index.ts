@@ -3,6 +3,7 @@ export * from './blank.ts';
 export * from './context.ts';
 export * from './cursor.ts';
 export * from './entries.ts';
+export * from './fire.ts';
 export * from './fold.ts';
 export * from './items.ts';
 export * from './state.ts';

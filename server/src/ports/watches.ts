@@ -100,9 +100,6 @@ export const pollsKept = 200;
 export const outputBytesKept = 65_536;
 export const tailKept = 2_000;
 
-/** What it waits for has happened; the other fires say that it ends without. */
-export const isFired = ({ reason }: Fire): boolean => reason === 'CONDITION' || reason === 'CHANGE';
-
 export interface WatchStore {
   /**
    * Claims what is due, the longest due first, of watches whose workstream this session owns or nobody does and whose host

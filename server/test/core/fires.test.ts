@@ -485,6 +485,15 @@ describe('what the model is told of a fire', () => {
     ]);
   });
 
+  it.each(['MAX_POLLS', 'DEADLINE', 'CONDITION_ERRORS', 'DENIED'] as const)(
+    'asks for nothing where the watch ends without having fired: %s (broke: a model was to deploy what was not released)',
+    (reason) => {
+      const text = fireAsTold(fireOf(watch(), { reason }));
+      expect(text).not.toContain('Read the log.');
+      expect(text).not.toContain('wants you to do');
+    },
+  );
+
   it('counts the polls there were, where none was for that, and says that nothing was run', () => {
     const ends = { reason: 'DEADLINE', poll: 4, exitCode: null, elapsedSeconds: 90 } as const;
     const lines = fireAsTold(fireOf(watch(), ends)).split('\n');

@@ -5,12 +5,11 @@
  * came of it, once, with all that follows from it, in one statement. Times are the database's, and one that goes back
  * puts no poll off by more than its interval. No statement looks at more than what is due, waits, or is asked for.
  */
-import type { Fire, Watch } from 'schema/projection';
+import { isFired, type Fire, type Watch } from 'schema/projection';
 import { cutHead } from '../../core/kit/cut.ts';
 import { fireCapacity } from '../../core/watches/definition.ts';
 import { storable } from '../../core/kit/storable.ts';
 import {
-  isFired,
   outputBytesKept,
   pollsKept,
   tailKept,
