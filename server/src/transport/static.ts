@@ -22,7 +22,8 @@ export function createStaticRoute({
       answerRefusal(res, 404, 'CLIENT_NOT_BUILT', 'The client is not built. The API is at /graphql.');
     };
   const serve = sirv(clientDir, {
-    dev,
+    // Looked at anew for each request: it may be built again under a server that runs.
+    dev: true,
     etag: true,
     gzip: true,
     brotli: true,
@@ -37,6 +38,10 @@ export function createStaticRoute({
     },
   });
   return (req, res) => {
+    // Gone since it was looked at: nobody else hears that, and the process would end.
+    res.on('pipe', (file) => file.on('error', () => res.destroy()));
+    // Of small files nobody needs a part, and the package throws at some that are asked for.
+    delete req.headers.range;
     if (req.method === 'GET' || req.method === 'HEAD') serve(req, res);
     else {
       res.setHeader('allow', 'GET, HEAD');

@@ -1,5 +1,7 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { describe, expect, it, vi } from 'vitest';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startHttp } from '../../src/transport/http.ts';
 import { createFakeAccess, createFakeServices } from '../support/fake-services.ts';
 import { closed, serve, workstreamId } from './harness.ts';
@@ -194,6 +196,40 @@ describe('the client', () => {
     ]);
     expect((await send('GET', '/assets/gone.js')).status).toBe(404);
   });
+
+  it('is served as it was built last, also under a server that runs', async () => {
+    const { send, clientDir } = await serve();
+    const html = '<!doctype html><title>app, built again</title>';
+    writeFileSync(join(clientDir, 'index.html'), html);
+    renameSync(join(clientDir, 'assets', 'app-1a2b.js'), join(clientDir, 'assets', 'app-3c4d.js'));
+    const page = await send('GET', '/');
+    expect([page.status, page.text, page.headers['content-length']]).toEqual([
+      200,
+      html,
+      String(html.length),
+    ]);
+    expect((await send('GET', '/assets/app-1a2b.js')).status).toBe(404);
+    expect((await send('GET', '/assets/app-3c4d.js')).status).toBe(200);
+  });
+
+  it('that cannot be read after all is cut off, and ends no server (broke: a build under it did)', async () => {
+    const { send, clientDir, http } = await serve();
+    // It is there, and no file that can be opened.
+    const socket = createServer().listen(join(clientDir, 'assets', 'odd.js'));
+    onTestFinished(() => void socket.close());
+    await new Promise((resolve) => socket.once('listening', resolve));
+    await expect(send('GET', '/assets/odd.js')).rejects.toThrow();
+    expect((await fetch(`http://127.0.0.1:${http.port}/`)).status).toBe(200);
+  });
+
+  it.each(['bytes=5-3', 'bytes=0-4', 'bytes=-5', 'bytes=9007199254740993-'])(
+    'is whole, whatever part of it is asked for: %s',
+    async (range) => {
+      const { send } = await serve();
+      const answer = await send('GET', '/', { range });
+      expect([answer.status, answer.text]).toEqual([200, '<!doctype html><title>app</title>']);
+    },
+  );
 
   it.each(['/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '//evil.example/x', '/%00', '/%'])(
     'gives nothing from outside its folder for %s',

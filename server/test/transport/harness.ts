@@ -119,7 +119,18 @@ export async function serve(changes: Partial<HttpDeps> = {}) {
     return client;
   };
 
-  return { http, fake, gate, log, send, post, socketUrl, openSocket, connect };
+  return {
+    clientDir,
+    http,
+    fake,
+    gate,
+    log,
+    send,
+    post,
+    socketUrl,
+    openSocket,
+    connect,
+  };
 }
 
 function parse(text: string): unknown {
