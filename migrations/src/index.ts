@@ -13,6 +13,7 @@ import { Migration20261130193724_left_folders } from './Migration20261130193724_
 import { Migration20261130195033_usage } from './Migration20261130195033_usage.ts';
 import { Migration20261130231859_folder_notes } from './Migration20261130231859_folder_notes.ts';
 import { Migration20261130234000_watches } from './Migration20261130234000_watches.ts';
+import { Migration20261201040040_waiting_results } from './Migration20261201040040_waiting_results.ts';
 
 export interface NamedMigration {
   readonly name: string;
@@ -32,4 +33,5 @@ export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130195033_usage', class: Migration20261130195033_usage },
   { name: 'Migration20261130231859_folder_notes', class: Migration20261130231859_folder_notes },
   { name: 'Migration20261130234000_watches', class: Migration20261130234000_watches },
+  { name: 'Migration20261201040040_waiting_results', class: Migration20261201040040_waiting_results },
 ];

@@ -1,7 +1,7 @@
 /** That what commands ask the database for waits by turns, and that nobody waits for more than that. */
 import { expect, it, vi } from 'vitest';
 import type { Viewer } from 'schema/model';
-import { ada, bob, createWorld, newKey, plain, waits, type World } from './support/world.ts';
+import { ada, bob, createWorld, newKey, plain, until, waits, type World } from './support/world.ts';
 
 const cleo: Viewer = { id: 'cleo', name: 'Cleo', tokenId: 'cleo' };
 
@@ -11,7 +11,9 @@ async function beginHeld() {
   const at = await Promise.all(Array.from({ length: 8 }, () => world.open()));
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
+  let holds = true;
   const held = async (name: string): Promise<void> => {
+    if (!holds) return;
     begun.push(name);
     await new Promise<void>((resolve) => ends.set(name, resolve));
   };
@@ -31,6 +33,8 @@ async function beginHeld() {
     hasBegun: (...names: readonly string[]) =>
       vi.waitFor(() => expect(begun).toEqual(names), { interval: 1, timeout: 5_000 }),
     end: (name: string) => ends.get(name)!(),
+    /** Whoever comes from now on is not held. */
+    holdNobody: () => void (holds = false),
     /** The event loop went round as often as anybody could need who is let go. */
     rest: async () => {
       for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -101,4 +105,63 @@ it('new workstreams wait in the same line, by turns of the tokens; who leaves it
   expect(await stays).toMatchObject({ type: 'Accepted' });
   for (const id of at.slice(1, 3)) end(id);
   await Promise.all(sends);
+});
+
+const remove = (world: World, workstreamId: string, by = ada) =>
+  world.services.workstreams.delete(by, { key: newKey(), workstreamId });
+
+it('a deletion has no turn while it waits for a tool or a model to stop (D-23, D-61)', async () => {
+  const { world, at, hasBegun, end } = await beginHeld();
+  const [busy, ...atRest] = at as [string, string, string, string];
+  world.model.ignoreAborts();
+  const first = world.send(busy, 'Begin.', ada);
+  await hasBegun(busy);
+  end(busy);
+  await first;
+  const removing = remove(world, busy);
+  await until(() => world.registry.peek(busy)?.state().closing);
+  expect(await world.send(busy, 'More.', bob)).toMatchObject({ code: 'CLOSING', retryable: true });
+  const sends = atRest.slice(0, 3).map((id) => world.send(id, 'Wake up.', ada));
+  await hasBegun(busy, ...atRest.slice(0, 3));
+  for (const id of atRest.slice(0, 3)) end(id);
+  await Promise.all(sends);
+  await world.clock.advance(20_000);
+  expect(await removing).toMatchObject({ type: 'Accepted' });
+});
+
+it('who waits until somebody is done with a workstream has no turn meanwhile, so nobody waits for himself', async () => {
+  const { world, at, hasBegun, end, holdNobody, rest } = await beginHeld();
+  const [going, ...others] = at as [string, string, string];
+  const { removal } = world.storage;
+  const { remove: removeStored } = removal;
+  let go = (): void => undefined;
+  Object.assign(removal, {
+    remove: async (asked: Parameters<typeof removeStored>[0]) => {
+      await new Promise<void>((resolve) => (go = resolve));
+      return removeStored(asked);
+    },
+  });
+  const removing = remove(world, going);
+  await rest();
+  const late = [ada, ada, ada, bob, bob, bob].map((by) => world.send(going, 'Too late.', by));
+  await rest();
+  const sends = others.slice(0, 2).map((id) => world.send(id, 'Wake up.', ada));
+  await hasBegun(...others.slice(0, 2));
+  for (const id of others.slice(0, 2)) end(id);
+  await Promise.all(sends);
+  holdNobody();
+  go();
+  expect(await removing).toMatchObject({ type: 'Accepted' });
+  for (const send of late) expect(await send).toMatchObject({ code: 'WORKSTREAM_NOT_FOUND' });
+});
+
+it('Stop and a decision for a workstream at rest do not wait behind what else of their token waits (D-65)', async () => {
+  const { world, at, hasBegun, end } = await beginHeld();
+  const creates = [1, 2, 3, 4, 5].map(() => create(world, ada));
+  await hasBegun('new', 'new', 'new');
+  const stopping = world.stop(at[0]!);
+  await hasBegun('new', 'new', 'new', at[0]!);
+  end(at[0]!);
+  expect(await stopping).toMatchObject({ type: 'Accepted', nothingToStop: true });
+  for (const made of creates) void made.catch(() => undefined);
 });

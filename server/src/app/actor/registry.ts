@@ -35,6 +35,8 @@ export interface Registry {
   unload(workstreamId: string): boolean;
   /** Lets everything rest that nobody needed for `idleUnloadMs`, or is too much; answers how many. */
   unloadIdle(): number;
+  /** What a load of this workstream waits for now; resolves when that is over. */
+  gate(workstreamId: string): Promise<unknown> | undefined;
   /** Runs `work` while nothing loads this workstream: after the flight under way, before the next. One at a time. */
   alone<T>(workstreamId: string, work: () => Promise<T>): Promise<T>;
   /** Storage has deleted it, which was loaded as `was`: ends that, and its feeds, and says so once. */
@@ -309,6 +311,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         ([id, { usedAt }]) => (actors.size > maxLoaded || usedAt <= before) && unload(id),
       ).length;
     },
+    gate: (id) => gates.get(id),
     alone,
     deleted,
     endLeftovers,

@@ -68,8 +68,12 @@ export async function runCommand(
   input: { readonly key: string; readonly workstreamId: string },
   command: Command,
 ): Promise<CommandOutcome> {
-  return withActor(deps, by, input.workstreamId, (actor, turn) =>
-    commandActor(deps, actor, turn, by, input, command),
+  return withActor(
+    deps,
+    by,
+    input.workstreamId,
+    (actor, turn) => commandActor(deps, actor, turn, by, input, command),
+    command.type === 'stop' || command.type === 'decide',
   );
 }
 
@@ -82,12 +86,15 @@ export async function withActor<T>(
   by: Viewer,
   workstreamId: string,
   work: (actor: Actor, turn: Turn) => Promise<T>,
+  urgent = false,
 ): Promise<T | { readonly type: 'refused'; readonly refusal: Refusal }> {
-  const turn = turnOf(deps, by);
+  const turn = turnOf(deps, by, { urgent });
   const load = (): Promise<Loading> => deps.registry.load(workstreamId);
   try {
     for (;;) {
-      const loading = await (deps.registry.peek(workstreamId) ? load() : turn.ask(load));
+      const loading = deps.registry.peek(workstreamId)
+        ? await load()
+        : await inTurn(deps.registry, turn, workstreamId, load);
       if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
       const release = loading.actor.hold();
       // Put to rest, or ended, in the moment between: the next load has it.
@@ -100,6 +107,23 @@ export async function withActor<T>(
     }
   } finally {
     turn.over();
+  }
+}
+
+/**
+ * Loads in this turn, which is another's while somebody has the workstream alone: who has it may wait for a turn, too.
+ */
+export async function inTurn(
+  registry: Registry,
+  turn: Turn,
+  workstreamId: string,
+  load: () => Promise<Loading>,
+): Promise<Loading> {
+  for (;;) {
+    const loading = await turn.ask(async () => (registry.gate(workstreamId) ? null : load()));
+    if (loading) return loading;
+    turn.over();
+    await registry.gate(workstreamId);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Actor } from '../actor/actor.ts';
 import {
   commandUnderNewKey,
   doneBefore,
+  inTurn,
   outcomeView,
   withActor,
   type CommandDeps,
@@ -61,7 +62,7 @@ async function discardOf(
   if (before?.teller && keepsWord(before.teller)) untold.delete(workstreamId);
   let teller = actor;
   if (actor.persistence().status === 'CONFLICT') {
-    const again = await turn.ask(() => registry.discard(workstreamId, actor));
+    const again = await inTurn(registry, turn, workstreamId, () => registry.discard(workstreamId, actor));
     if (actor.ended() === 'discarded') {
       const entries = (untold.get(workstreamId)?.entries ?? 0) + actor.state().pending.length;
       untold.set(workstreamId, { entries, teller: null });

@@ -23,11 +23,17 @@ export interface Turn {
 
 const stays = new AbortController().signal;
 
-export function turnOf({ line }: InLineDeps, by: Viewer, caller: AbortSignal = stays): Turn {
+/** `urgent`: does not wait behind what else of its token waits. */
+export function turnOf(
+  { line }: InLineDeps,
+  by: Viewer,
+  { caller = stays, urgent = false }: { readonly caller?: AbortSignal; readonly urgent?: boolean } = {},
+): Turn {
+  const name = urgent ? `${by.tokenId} urgent` : by.tokenId;
   let place: Promise<Place> | null = null;
   return {
     async ask(work) {
-      await (place ??= line(by.tokenId, caller));
+      await (place ??= line(name, caller));
       return work();
     },
     over() {
@@ -47,7 +53,7 @@ export async function inLine<T>(
   work: () => Promise<T>,
   caller?: AbortSignal,
 ): Promise<T> {
-  const turn = turnOf(deps, by, caller);
+  const turn = turnOf(deps, by, caller && { caller });
   try {
     return await turn.ask(work);
   } finally {

@@ -38,7 +38,7 @@ import {
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
-import { inLine } from './in-line.ts';
+import { turnOf, type Turn } from './in-line.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 
 /** How long what was accepted, and then what ends it, may take to be stored, milliseconds (D-23). */
@@ -136,23 +136,26 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     return actor.ask(authorOf(by), key, command);
   }
 
-  async function remove(by: Viewer, input: DeleteWorkstream): Promise<DeleteWorkstreamOutcome> {
+  async function remove(by: Viewer, input: DeleteWorkstream, turn: Turn): Promise<DeleteWorkstreamOutcome> {
     if (deps.isStopping()) return outcomeView(refused({ type: 'Rejected', code: 'SHUTTING_DOWN' }));
     const { workstreamId: id } = input;
     const key = keyOf(deps.secrets, by.id, 'delete', input);
     try {
-      // What an earlier one left open is settled first: it may have been this very deletion.
-      await deletions.resolve(id);
-      const done = await deletedBefore(id, key);
+      const done = await turn.ask(async () => {
+        // What an earlier one left open is settled first: it may have been this very deletion.
+        await deletions.resolve(id);
+        return deletedBefore(id, key);
+      });
       if (done) return done;
+      turn.over();
       return await registry.alone(id, async () => {
-        const row = await deps.catalog.get(id);
-        if (!row) return deletedElsewhere(id, key);
+        const row = await turn.ask(() => deps.catalog.get(id));
+        if (!row) return turn.ask(() => deletedElsewhere(id, key));
         if (row.owner !== null && row.owner !== deps.sessionId)
           return outcomeView(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
         const actor = registry.peek(id);
         const release = actor?.hold();
-        return removeAlone(by, row, actor, key).finally(() => release?.());
+        return removeAlone(by, row, actor, key, turn).finally(() => release?.());
       });
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
@@ -186,15 +189,27 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     row: WorkstreamRow,
     actor: Actor | null,
     key: CommandKey,
+    turn: Turn,
   ): Promise<DeleteWorkstreamOutcome> {
     const { id } = row;
-    const incarnation = actor?.state().incarnation ?? row.incarnation;
-    const folder = row.projection.configuration.workspace;
     const stops = hasTurn(actor);
+    turn.over();
     if (actor) {
       const problem = await bringToRest(by, id, actor);
       if (problem) return outcomeView(problem);
     } else await registry.endLeftovers(id, row.projection);
+    return turn.ask(() => removeAtRest(row, actor, key, stops));
+  }
+
+  async function removeAtRest(
+    row: WorkstreamRow,
+    actor: Actor | null,
+    key: CommandKey,
+    stops: boolean,
+  ): Promise<DeleteWorkstreamOutcome> {
+    const { id } = row;
+    const incarnation = actor?.state().incarnation ?? row.incarnation;
+    const folder = row.projection.configuration.workspace;
     let outcome;
     try {
       outcome = await removal.remove({
@@ -248,7 +263,11 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       oneAtATime(input.workstreamId, async () => outcomeView<CloseWorkstreamOutcome>(await close(by, input))),
     open: async (by, input) =>
       outcomeView<OpenWorkstreamOutcome>(await runCommand(deps, by, input, { type: 'open' })),
-    delete: (by, input) => oneAtATime(input.workstreamId, () => inLine(deps, by, () => remove(by, input))),
+    delete: (by, input) =>
+      oneAtATime(input.workstreamId, () => {
+        const turn = turnOf(deps, by);
+        return remove(by, input, turn).finally(() => turn.over());
+      }),
   };
 }
 
