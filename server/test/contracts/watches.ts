@@ -482,7 +482,7 @@ export function watchesContract(
 
     it('waits with at most four of before it, and ends, whatever is in between; what is told takes along all before it (D-84)', async () => {
       const on = await machine();
-      const one = watchOf();
+      let one = watchOf();
       let made = await watching(on, [one]);
       const polls = async (): Promise<readonly number[]> => (await fires(made.id)).map(({ poll }) => poll);
       const next = async (more: Partial<Fire> = {}): Promise<Fire> => {
@@ -495,6 +495,9 @@ export function watchesContract(
       expect(await polls()).toEqual([1, 2, 3, 4, 9]);
       await next({ ended: true });
       expect(await polls()).toEqual([1, 2, 3, 4, 10]);
+      // It waits for something else by now, and goes on.
+      one = edited(one, { condition: 'exit_code == 7' });
+      made = await put(made, [says({ ...one, due: 'NOW' })]);
       await next();
       const fire = await next();
       expect(await polls()).toEqual([1, 2, 3, 4, 10, 12]);
@@ -711,6 +714,26 @@ export function watchesContract(
       expect(await get().storage.watches.polls(known.id, { limit: 9, before: null })).toHaveLength(1);
       expect(await deliveries(on)).toEqual([{ workstreamId: made.id, fire: ending }]);
     });
+
+    it.each(['paused and resumed', 'closed and opened', 'run now'])(
+      'is not followed by another when what waits to be told is the end, whatever is done with its watch: %s (broke: what that found was lost)',
+      async (what) => {
+        const on = await machine();
+        const one = watchOf();
+        const made = await watching(on, [one]);
+        await record(firing(await claimOne(on), { reason: 'CONDITION', ended: true }));
+        const pausedBy = what === 'closed and opened' ? 'CLOSED' : 'PERSON';
+        const paused = says({ ...one, status: 'PAUSED', pausedBy, due: null });
+        const woken = says({ ...one, due: 'NOW' });
+        const now = await put(made, what === 'run now' ? [woken] : [paused, woken]);
+        expect(await claim(on)).toEqual([]);
+        expect((await get().storage.watches.get(one.id))?.nextPollAt).toBeNull();
+        expect(await deliveries(on)).toHaveLength(1);
+        // One that waits for something else by now goes on.
+        await put(now, [says({ ...edited(one, { condition: 'exit_code == 7' }), due: 'NOW' })]);
+        expect(await claim(on)).toHaveLength(1);
+      },
+    );
 
     it('is forgotten when two hundred came after it, and read page by page (D-86)', async () => {
       const on = await machine();

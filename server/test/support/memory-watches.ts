@@ -2,6 +2,7 @@
  * Owns: watches and how their polls go, without a database; part of `memory-storage.ts`, under the same contract as the
  * tables. Times are the test's clock.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Entry, Fire, Watch } from 'schema/projection';
 import { recordParameters } from '../../src/adapters/storage/watches.ts';
 import { fireCapacity, watchCapacity } from '../../src/core/watches/definition.ts';
@@ -93,6 +94,9 @@ export function createMemoryWatches({
       )
       .toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
 
+  const ends = ({ ended, reason, definition }: Fire, watch: Watch): boolean =>
+    ended && (reason === 'DEADLINE' || isDeepStrictEqual(stored(definition), stored(watch.definition)));
+
   function written(before: ReadonlyMap<string, Row>, workstreamId: string, watch: Watch): Row {
     const known = before.get(watch.id);
     const now = clock.now();
@@ -121,7 +125,7 @@ export function createMemoryWatches({
     return {
       ...row,
       watch: stored(watch),
-      next: isActive ? due : null,
+      next: isActive && !row.waiting.some((fire) => ends(fire, watch)) ? due : null,
       canceled: row.canceled || !isActive || (known !== undefined && !isSame),
       errors: isSame ? row.errors : 0,
       lastOutput: row.watch.definition.command === watch.definition.command ? row.lastOutput : null,

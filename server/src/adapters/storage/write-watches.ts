@@ -20,6 +20,13 @@ const slot = `case when :status <> 'ENDED' then coalesce((select slot from watch
     where not exists (select from watch o where o.workstream_id = w.id and o.slot = s))) end`;
 
 /**
+ * What waits to be told is its end, as it is now: nothing makes it due any more, or it would find what nobody is told. (As
+ * `core/watches/fires.ts` has it; one that waits for something else by now goes on.)
+ */
+const saysItsEnd = `exists (select from watch_delivery d where d.watch_id = t.id and (d.fire ->> 'ended')::boolean
+  and (d.fire ->> 'reason' = 'DEADLINE' or d.fire -> 'definition' = excluded.watch -> 'definition'))`;
+
+/**
  * An edit, a pause and an end cancel a claim: its outcome tells nothing. It is held still, until its command has ended, and
  * the next poll waits for that. What a command of before has put out is nothing to compare with.
  */
@@ -31,7 +38,8 @@ const putWatch = `
   from workstream w where w.id = :workstreamId
   on conflict (id) do update set slot = excluded.slot, name = excluded.name, version = excluded.version,
     status = excluded.status, every_seconds = excluded.every_seconds, deadline = excluded.deadline, watch = excluded.watch,
-    next_poll_at = case when excluded.status = 'ACTIVE' and :due::text is null then t.next_poll_at else excluded.next_poll_at end,
+    next_poll_at = case when ${saysItsEnd} then null
+      when excluded.status = 'ACTIVE' and :due::text is null then t.next_poll_at else excluded.next_poll_at end,
     claim_canceled = t.claim_canceled or excluded.status <> 'ACTIVE' or excluded.version <> t.version,
     errors = case when excluded.version = t.version then t.errors else 0 end,
     last_output = case when excluded.watch #>> '{definition,command}' = t.watch #>> '{definition,command}' then t.last_output end`;

@@ -244,7 +244,14 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
     const isSame = one?.watch.version === watch.version;
     const said = watch.due === 'NOW' ? now() : now() + everyOf(watch);
     const due = watch.due === null ? (one?.due ?? null) : Math.min(said, deadlineOf(watch));
-    const next = watch.status === 'ACTIVE' ? due : null;
+    // What it has still to tell is its end.
+    const isOver = [...(one?.said.values() ?? [])].some(
+      ({ poll, ended: ends, reason, definition }) =>
+        ends &&
+        !one?.told.has(poll) &&
+        (reason === 'DEADLINE' || isDeepStrictEqual(definition, watch.definition)),
+    );
+    const next = watch.status === 'ACTIVE' && !isOver ? due : null;
     if (!one) {
       known.set(watch.id, {
         workstreamId,
