@@ -241,8 +241,7 @@ const forAnother = ({ told, overhead, advised, failures }: Context): Context => 
 
 function configure(next: Projection, configuration: Configuration): Projection {
   const { model, tokenBudget } = next.configuration;
-  const context: Context =
-    configuration.model === model ? next.context : forAnother(next.context);
+  const context: Context = configuration.model === model ? next.context : forAnother(next.context);
   const budgetLimit =
     configuration.tokenBudget === tokenBudget ? next.budgetLimit : (configuration.tokenBudget ?? null);
   return { ...next, configuration, context, budgetLimit };

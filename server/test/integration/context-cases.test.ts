@@ -41,6 +41,7 @@ beforeAll(async () => {
     small: { window },
     alone: { window },
     before: { window },
+    overstated: { window: 128_000 },
     after: { window: 200_000 },
   });
 });
@@ -504,6 +505,19 @@ describe.concurrent('what the meter did not see', () => {
     expect(outcome.message).toMatch(/^What was said last needs about .* take it back and say less at a time/);
     expect(talk.requests).toHaveLength(asked);
     expect(ofKind(await talk.history(), 'CHECKPOINT')).toEqual([]);
+  });
+});
+
+describe.concurrent('a window', () => {
+  it('that is a twentieth of the one that is set up is learnt from the first refusal (broke: the turn failed)', async () => {
+    const served = 6_000;
+    const talk = await world.talk('overstated');
+    talk.answer(either(plainly(summary), within(served, plainly('Yes. '.repeat(200)))));
+    for (let n = 0; n < 12; n += 1)
+      expect(await talk.say(`${n}: ${prose(900)}`)).toMatchObject({ type: 'COMPLETED' });
+    const refused = talk.requests.filter((body) => tokensOfBody(body) > served);
+    expect(refused).toHaveLength(1);
+    expect(await talk.context()).toMatchObject({ window: served });
   });
 });
 

@@ -160,7 +160,9 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const outcome = ended.type === 'failed' && passedOver ? { ...ended, othersLeft: true } : ended;
         const cost = costOf(asked, outcome, said, models);
         const last = outcome.type === 'aborted' ? lane : outcome.alias;
-        const window = isOverflow(outcome) ? windowOf(last, models) : windowAfter(last, deed.model.alias, models);
+        const window = isOverflow(outcome)
+          ? windowOf(last, models)
+          : windowAfter(last, deed.model.alias, models);
         post(
           stamp,
           { type: 'modelEnded', messageId, outcome, room: { window, overhead } },

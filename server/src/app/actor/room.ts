@@ -38,7 +38,13 @@ export interface Asked {
  * is not asked `guarded` when it does not fit.
  */
 export function whomToAsk(
-  { model, lane, givenUp, context, guarded }: Pick<ModelDeed, 'model' | 'lane' | 'givenUp' | 'context' | 'guarded'>,
+  {
+    model,
+    lane,
+    givenUp,
+    context,
+    guarded,
+  }: Pick<ModelDeed, 'model' | 'lane' | 'givenUp' | 'context' | 'guarded'>,
   models: readonly ModelInfo[],
   overhead: number,
 ): Asked {
@@ -80,7 +86,7 @@ export function createOverhead(): (system: string, tools: readonly ToolDefinitio
 const number = new Intl.NumberFormat('en');
 
 /** Why this is not asked of a model that would read too much of it; null: it seems to fit. */
-export function tooLong(context: ContextMark, room: Room, alias: string): ModelFault | null {
+function tooLong(context: ContextMark, room: Room, alias: string): ModelFault | null {
   const filled = withRoom(context, room);
   const { window } = room;
   if (window === null || !isOverHard(filled)) return null;

@@ -68,7 +68,10 @@ export function withRoom<T extends ContextMark>(context: T, { window, overhead }
   const { counted } = context;
   const more = overhead - context.overhead;
   if (!counted || more === 0) return { ...context, window, overhead };
-  const tokens = Math.max(0, Math.round(counted.tokens + more * (more > 0 ? carefulScale(context) : context.scale)));
+  const tokens = Math.max(
+    0,
+    Math.round(counted.tokens + more * (more > 0 ? carefulScale(context) : context.scale)),
+  );
   return { ...context, window, overhead, counted: { ...counted, tokens } };
 }
 
@@ -104,11 +107,10 @@ export function markOfAnswer(
     ...{ told: told + own, counted, scale, window, overhead },
     ...(again && { replayed: again }),
   };
-  if (!heard)
-    return { ...after, ...(doubted && { doubted }), ...(counted ? null : { scale: faded(scale) }) };
-  const { inputTokens, outputTokens } = usage!;
+  if (!heard) return { ...after, ...(doubted && { doubted }), ...(counted ? null : { scale: faded(scale) }) };
+  const { inputTokens, outputTokens } = usage;
   // What is written and not told again: not every endpoint counts thoughts apart.
-  const unsaid = again ? 0 : (usage!.reasoningTokens ?? 0);
+  const unsaid = again ? 0 : (usage.reasoningTokens ?? 0);
   const written = Math.min(Math.max(0, outputTokens - unsaid), mostScale * own + 64);
   const now: Counted = { tokens: inputTokens + written, told: after.told };
   if (heard === 'DOUBTED') return { ...after, doubted: now };
@@ -140,8 +142,10 @@ function heardOf(
   if (inputTokens < Math.max(0, estimated - told) * leastBelieved - 128) return null;
   // A prefix that was counted grew by little: a leap is a mistake of the endpoint. What was never counted may be anything.
   if (!counted) return 'BELIEVED';
-  const grownFrom = (then: Counted): number => mostScale * (Math.max(0, before.told - then.told) + since) + 1_024;
-  if (inputTokens <= Math.max(1.5 * usedOf(before) + grownFrom(counted), 1.5 * estimated + 1_024)) return 'BELIEVED';
+  const grownFrom = (then: Counted): number =>
+    mostScale * (Math.max(0, before.told - then.told) + since) + 1_024;
+  if (inputTokens <= Math.max(1.5 * usedOf(before) + grownFrom(counted), 1.5 * estimated + 1_024))
+    return 'BELIEVED';
   const isConfirmed =
     doubted &&
     inputTokens >= doubted.tokens * 0.9 &&
@@ -182,10 +186,7 @@ export function markOfCut(context: Context, left: readonly Entry[], alias: strin
 }
 
 /** The mark of a conversation that begins with a summary: nobody has counted it yet, but how the model counts is known. */
-export const markOfSummary = (
-  { scale, window, overhead, replayed }: Context,
-  told: number,
-): ContextMark => ({
+export const markOfSummary = ({ scale, window, overhead, replayed }: Context, told: number): ContextMark => ({
   told,
   counted: null,
   scale,

@@ -171,7 +171,8 @@ function overflowed(draft: StepDraft, failure: Failure): StepDraft {
   const isUnpaid = isSpent(draft.state);
   // Granted, it is tried again, though not for ever: it was only for want of budget that it came to nothing.
   if (isUnpaid && !isHopeless(draft.state)) return askForBudget(draft);
-  if (!overflow || (overflow.fault.local && !isUnpaid && mayFit(contextOf(draft.state)))) return askModel(draft);
+  if (!overflow || (overflow.fault.local && !isUnpaid && mayFit(contextOf(draft.state))))
+    return askModel(draft);
   return endWithOverflow(draft, overflow, failure.message);
 }
 
