@@ -34,7 +34,7 @@ const usage = (inputTokens: number, outputTokens = 0, more: Partial<Usage> = {})
 /** After an answer of 10 tokens to so much, with this usage. */
 const answered = (before: Partial<Context>, counted: Usage | null, tokens = 10): Context => {
   const { window, overhead } = context(before);
-  return context({ ...before, ...markOfAnswer(context(before), { window, overhead }, counted, tokens) });
+  return context(markOfAnswer(context(before), { window, overhead }, counted, tokens));
 };
 
 describe('what the context holds', () => {
@@ -245,6 +245,11 @@ describe('thoughts', () => {
     expect(all(w, 'ASSISTANT').map((e) => e.context?.replayed)).toEqual([undefined, true, true]);
     expect(last(w, 'ASSISTANT').tokens).toBeGreaterThan(own);
     expect(contextNow(w).told).toBe(weightOfAll(w.state.conversation));
+    w.compact();
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    expect(contextNow(w)).toMatchObject({ replayed: true, told: weightOfAll(w.state.conversation) });
     w.choose({ alias: 'other', temperature: null, effort: null });
     expect(contextNow(w).replayed).toBeUndefined();
   });

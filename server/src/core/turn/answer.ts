@@ -80,7 +80,7 @@ export function modelEnded(
       const made = isOverflow && isChosen ? makeRoom(draft, attempt, outcome) : null;
       if (made) return made;
       const { overflow } = draft.state;
-      const first = overflow?.chosen === attempt.alias && !overflow.fault.local ? overflow.fault : null;
+      const first = overflow && !overflow.fault.local ? overflow.fault : null;
       const next = askAgain(draft, attempt, isOverflow && first ? first : outcome);
       if ('state' in next) return next;
       const { kind, message } = next;
