@@ -47,8 +47,8 @@ export interface Context extends ContextMark {
   /** In this turn the model was advised to wind down, and no compaction was tried since. */
   readonly advised: boolean;
   /**
-   * Why a compaction was tried last since its last answer: there is one in each step, and one more because what is asked
-   * does not fit (D-39). Null: none was.
+   * Why a compaction was tried last since its last answer, or since another model was chosen: there is one in each step,
+   * and one more because what is asked does not fit (D-39). Null: none was.
    */
   readonly tried: CompactionTrigger | null;
   /** Compactions tried in this turn that came to nothing, since one came to something. */

@@ -94,7 +94,7 @@ export const ProjectionContext = builder.objectRef<FoldedContext>('ProjectionCon
       type: CompactionTrigger,
       nullable: true,
       description:
-        'Why a compaction was tried last since the last answer of the model; null: none was. There is at most one between two answers, and one more by OVERFLOW.',
+        'Why a compaction was tried last since the last answer of the model, or since another was chosen; null: none was. There is at most one between two answers, and one more by OVERFLOW.',
       resolve: (c) => c.tried,
     }),
     failures: t.exposeInt('failures', {
