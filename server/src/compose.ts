@@ -32,6 +32,7 @@ import { withFirstWord } from './app/feed/first-word.ts';
 import { createDeletions } from './app/deletions.ts';
 import { whereFoldersAre } from './app/moved-folders.ts';
 import { createHub } from './app/feed/hub.ts';
+import { withLimits } from './app/limits.ts';
 import { serverPersistence } from './app/feed/states.ts';
 import { createHeartbeat } from './app/rounds/heartbeat.ts';
 import { createHeldTokens } from './app/rounds/held-tokens.ts';
@@ -159,7 +160,7 @@ async function assemble(
   const chosen = await chooseModel({ clock }, config.model, { search: readModelFile(file) === null });
   const { discovered } = chosen;
   const { checked } = chosen;
-  const model = createModels({ clock, log, config: chosen.config, discovered, checked, file });
+  const model = withLimits(createModels({ clock, log, config: chosen.config, discovered, checked, file }));
   const hub = withFirstWord(createHub());
   const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({

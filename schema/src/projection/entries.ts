@@ -241,8 +241,15 @@ export interface ContextMark {
   readonly scale: number;
   /** Estimated, of the system prompt and the tools; 0: not known yet. */
   readonly overhead: number;
-  /** What the model that answered last can read; null: not known. */
+  /** What the chosen model can read, or a larger one that answered last in its place; null: not known. */
   readonly window: number | null;
+  /**
+   * The last count, where it was not believed: the next one confirms it if it grew from it as what is told did. Absent:
+   * it was believed, or there is none.
+   */
+  readonly doubted?: Counted;
+  /** The model is told its own thoughts again, as its provider's counts have shown. Absent: that is not known. */
+  readonly replayed?: true;
 }
 
 /** A request that is still being worked on, word for word, where the message itself is summarised. */

@@ -47,8 +47,8 @@ export interface Context extends ContextMark {
   /** In this turn the model was advised to wind down, and no compaction was tried since. */
   readonly advised: boolean;
   /**
-   * Why a compaction was tried last since its last answer: there is one in each step, and one more because what is asked
-   * does not fit (D-39). Null: none was.
+   * Why a compaction was tried last since its last answer, or since another model was chosen: there is one in each step,
+   * and one more because what is asked does not fit (D-39). Null: none was.
    */
   readonly tried: CompactionTrigger | null;
   /** Compactions tried in this turn that came to nothing, since one came to something. */
@@ -174,13 +174,13 @@ function applyKind(next: Projection, entry: Entry): Projection {
     case 'CHECKPOINT':
       return {
         ...next,
-        context: { ...next.context, ...entry.context, failures: 0 },
+        context: { ...withMark(next.context, entry.context), failures: 0 },
         checkpoint: { id: entry.id, revision: entry.revision, watermark: entry.watermark },
       };
     case 'ASSISTANT':
       return {
         ...next,
-        context: { ...next.context, ...entry.context, tried: null },
+        context: { ...withMark(next.context, entry.context ?? next.context), tried: null },
         batch:
           entry.calls.length === 0
             ? next.batch
@@ -211,7 +211,7 @@ function applyKind(next: Projection, entry: Entry): Projection {
       return {
         ...next,
         turn: null,
-        context: { ...next.context, ...entry.context },
+        context: withMark(next.context, entry.context ?? next.context),
         superseded: supersede(next.superseded, { after: entry.after, through: entry.revision - 1 }),
       };
     default:
@@ -219,10 +219,29 @@ function applyKind(next: Projection, entry: Entry): Projection {
   }
 }
 
+/** A mark is the whole account; what was done about it is not its to say. */
+const withMark = ({ advised, tried, failures }: Context, mark: ContextMark): Context => ({
+  ...mark,
+  advised,
+  tried,
+  failures,
+});
+
+/** Of a model that was not asked yet nobody has said that anything does not fit, so that nothing was tried for it. */
+const forAnother = ({ told, overhead, advised, failures }: Context): Context => ({
+  told,
+  overhead,
+  counted: null,
+  scale: 1,
+  window: null,
+  advised,
+  tried: null,
+  failures,
+});
+
 function configure(next: Projection, configuration: Configuration): Projection {
   const { model, tokenBudget } = next.configuration;
-  const context: Context =
-    configuration.model === model ? next.context : { ...next.context, counted: null, scale: 1, window: null };
+  const context: Context = configuration.model === model ? next.context : forAnother(next.context);
   const budgetLimit =
     configuration.tokenBudget === tokenBudget ? next.budgetLimit : (configuration.tokenBudget ?? null);
   return { ...next, configuration, context, budgetLimit };

@@ -21,7 +21,8 @@ const Counted = builder.objectRef<CountedModel>('Counted').implement({
   fields: (t) => ({
     tokens: t.field({
       type: 'Tokens',
-      description: 'Tokens read and written, those for thinking left out.',
+      description:
+        'Tokens read and written, those for thinking left out where the model is not told them again.',
       resolve: (c) => c.tokens,
     }),
     told: t.field({
@@ -38,7 +39,8 @@ const markText = {
   scale:
     'Tokens that the provider of the chosen model counts for each one of our estimate, 0.5 to 4: what it has not counted is estimated so. 1: not known yet.',
   overhead: 'Estimated tokens of the system prompt and the definitions of the tools; 0: not known yet.',
-  window: 'Tokens that the model that answered last can read at once; null: not known.',
+  window:
+    'Tokens that the chosen model can read at once, or a larger one that answered last in its place; null: not known.',
 } as const;
 
 /** How to make of a mark what a person is shown. */
@@ -92,7 +94,7 @@ export const ProjectionContext = builder.objectRef<FoldedContext>('ProjectionCon
       type: CompactionTrigger,
       nullable: true,
       description:
-        'Why a compaction was tried last since the last answer of the model; null: none was. There is at most one between two answers, and one more by OVERFLOW.',
+        'Why a compaction was tried last since the last answer of the model, or since another was chosen; null: none was. There is at most one between two answers, and one more by OVERFLOW.',
       resolve: (c) => c.tried,
     }),
     failures: t.exposeInt('failures', {
@@ -132,8 +134,8 @@ export const Context = builder.objectRef<ContextValue>('Context').implement({
       type: 'Tokens',
       nullable: true,
       description:
-        'Tokens it can read at once: those of the model that answered last; before the first answer, and after another ' +
-        'model was chosen, as the chosen one is set up. Null: not known.',
+        'Tokens it can read at once: those of the chosen model, or of a larger one that answered last in its place; before ' +
+        'the first answer, and after another model was chosen, as the chosen one is set up. Null: not known.',
       resolve: ({ mark }) => mark.window,
     }),
     estimated: t.boolean({

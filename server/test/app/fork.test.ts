@@ -134,12 +134,12 @@ describe('A fork of a summarised conversation', () => {
       e.kind === 'ASSISTANT' || e.kind === 'CHECKPOINT' ? [[wordsOf(e), e.context ?? null]] : [],
     );
     expect(marks).toEqual([
-      ['sum 5', { ...mark(50), counted: null }],
+      ['sum 5', { ...mark(50), counted: null, window: null }],
       ['7', null],
-      ['10', mark(90, 120)],
+      ['10', { ...mark(90, 120), window: null }],
       ['12', null],
     ]);
-    expect(projection.context).toMatchObject({ ...mark(90, 120), told: 110 });
+    expect(projection.context).toMatchObject({ ...mark(90, 120), told: 110, window: null });
   });
 
   it('at a place before the summary is of what was said until then (D-20)', async () => {
@@ -147,7 +147,7 @@ describe('A fork of a summarised conversation', () => {
     const { id, projection, entries } = await fork(7);
     expect(await toldOf(id, projection)).toEqual(['3', 'calls c', 'result of look', '6', '7']);
     expect(projection.checkpoint).toBeNull();
-    expect(projection.context).toMatchObject(mark(50, 900));
+    expect(projection.context).toMatchObject({ ...mark(50, 900), window: null });
     expect(entries).toHaveLength(8);
   });
 

@@ -124,7 +124,7 @@ describe('A model call', () => {
     expect(call?.request).not.toHaveProperty('maxOutput');
   });
 
-  it('says what room there was with who answered: the window of that one, and what stood beside it', async () => {
+  it('says what room there was with who answered: the window of the larger one of that and the chosen one, and what stood beside it', async () => {
     (await ask())?.answer({ text: 'Hi', alias: 'large' });
     expect((await end())?.event).toMatchObject({
       type: 'modelEnded',
@@ -134,7 +134,8 @@ describe('A model call', () => {
   });
 
   it.each([
-    ['failed', (call: FakeCall) => call.fail({ alias: 'open' }), null],
+    ['failed', (call: FakeCall) => call.fail({ alias: 'open' }), 10_000],
+    ['was refused', (call: FakeCall) => call.fail({ alias: 'open', kind: 'CONTEXT_OVERFLOW' }), null],
     ['was stopped', () => performer.perform({ type: 'abortModel', messageId: 'm1' }), 10_000],
   ])('says it too when it %s', async (_, finish, window) => {
     finish((await ask())!);

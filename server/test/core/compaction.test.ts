@@ -74,6 +74,28 @@ function overflown(w = talked()): World {
   return w;
 }
 
+/** The chosen model cannot answer, for good; there is a fallback. */
+const refused = {
+  type: 'failed',
+  accepted: false,
+  retryAfterMs: null,
+  kind: 'AUTHENTICATION',
+  alias: 'test',
+  othersLeft: true,
+} as const;
+const tooLongFor = (alias: string, message: string) =>
+  ({ ...refused, kind: 'CONTEXT_OVERFLOW', alias, othersLeft: false, message }) as const;
+
+function refusedByFallback(): World {
+  const w = talked();
+  w.send('fix it, please');
+  w.store();
+  w.endModel({ ...refused, message: 'No key.' });
+  w.store();
+  w.endModel(tooLongFor('spare', 'The spare says: too long.'));
+  return w;
+}
+
 describe('a nearly full context', () => {
   /** Half of the window is history; the results bring it above the soft threshold, not above the hard one. */
   function advised(): World {
@@ -346,38 +368,63 @@ describe('what does not fit', () => {
     expect(outcome(w)).toMatchObject({ type: 'COMPLETED' });
   });
 
-  it('of a fallback is asked of that, where there is nothing to summarise (broke: the chosen model was asked again without end)', () => {
-    const w = createWorld();
-    w.provider = provider({ window: 1_000 });
-    w.send(words(700));
+  it('of a fallback alone leaves the conversation as it is, and the first error is told (broke: the chosen model lost its history)', () => {
+    const w = long(3_700);
+    w.send('fix it, please');
     w.store();
-    const asked: (string | null)[] = [];
-    for (let i = 0; i < 20 && w.modelCalls.length > 0; i += 1) {
-      const { lane, givenUp, guarded } = w.modelCalls[0]!;
-      asked.push(`${lane ?? (givenUp.includes('test') ? 'spare' : 'test')}${guarded ? '' : '!'}`);
-      const failure = { type: 'failed', accepted: false, retryAfterMs: null } as const;
-      if (!givenUp.includes('test'))
-        w.endModel({
-          ...failure,
-          kind: 'AUTHENTICATION',
-          alias: 'test',
-          othersLeft: true,
-          message: 'No key.',
-        });
-      else if (guarded)
-        w.endModel({
-          ...failure,
-          kind: 'CONTEXT_OVERFLOW',
-          alias: 'spare',
-          local: true,
-          othersLeft: false,
-          message: 'Nearly full.',
-        });
-      else w.endModel({ ...failure, kind: 'BAD_REQUEST', alias: 'spare', othersLeft: false, message: 'No.' });
-      w.store();
-    }
-    expect(asked).toEqual(['test', 'spare', 'spare!']);
-    expect(outcome(w)).toMatchObject({ type: 'FAILED' });
+    w.endModel({ ...refused, message: 'No key.' });
+    w.store();
+    expect(w.modelCalls[0]?.givenUp).toEqual(['test']);
+    w.endModel({ ...tooLongFor('spare', 'The spare reads too little.'), local: true });
+    expect(w.summaries).toEqual([]);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'MODEL_AUTHENTICATION' });
+    expect(outcome(w)?.message).toMatch(/^No key\. .*"spare"\. The spare reads too little\./);
+  });
+
+  it('of a fallback that refuses it is believed, as of the chosen model (broke: it was refused again, and the turn failed)', () => {
+    const w = refusedByFallback();
+    expect(trigger(w)).toBe('OVERFLOW');
+    w.store();
+    w.summarised('In short.');
+    expect(last(w, 'CHECKPOINT').before).toBe(4_000);
+    expect(contextOf(w).scale).toBeGreaterThan(2);
+    w.store();
+    expect(w.modelCalls[0]).toMatchObject({ lane: null, givenUp: [] });
+  });
+
+  it('of a fallback that refuses, and of which there is no summary, tells what failed first and all that followed (broke: all were asked once more)', () => {
+    const w = refusedByFallback();
+    w.store();
+    w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' });
+    w.store();
+    expect(w.modelCalls).toEqual([]);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'MODEL_AUTHENTICATION' });
+    expect(outcome(w)?.message).toMatch(
+      /^No key\. .*"spare"\. The spare says: too long\. It could not be summarised either: No luck\./,
+    );
+  });
+
+  it('since what was said last is too long alone has nothing summarised in vain, and says so (broke: history was lost, and it was sent)', () => {
+    const w = talked();
+    w.send(words(4_500));
+    w.store();
+    w.overflow('HERE');
+    w.store();
+    expect(w.summaries).toEqual([]);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'MODEL_CONTEXT_OVERFLOW' });
+    expect(outcome(w)?.message).toMatch(
+      /^What was said last needs about 4,\d00 tokens .*"test" reads 4,000.*take it back/,
+    );
+  });
+
+  it('and turns out to be too long alone where the endpoint refused it says both', () => {
+    const w = talked(1_000, { window: null });
+    w.send(words(4_500));
+    w.store();
+    w.provider = provider();
+    w.overflow('THERE', 'The provider says: too long.');
+    expect(w.summaries).toEqual([]);
+    expect(outcome(w)?.message).toMatch(/^The provider says: too long\. What was said last needs/);
   });
 
   it('is not asked when it cannot fit and there is nothing to summarise', () => {
@@ -422,6 +469,40 @@ describe('what does not fit', () => {
     w.store();
     expect(isCompacting(w.state.projection)).toBe(false);
     expect(w.modelCalls[0]?.model.alias).toBe('other');
+  });
+
+  it('of a model is nothing to the one that is chosen while room is made: that one is looked at first, and has its own made (broke: it was asked without looking, and the first one was blamed)', () => {
+    const w = overflown();
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    w.summarised('In short.');
+    w.store();
+    expect(w.modelCalls[0]).toMatchObject({ model: { alias: 'other' }, guarded: true });
+    const ended = { ...refused, othersLeft: false, alias: 'other' } as const;
+    again(w);
+    endAll(w, words(1_500));
+    w.store();
+    w.choose({ alias: 'third', temperature: null, effort: null });
+    w.endModel({ ...ended, kind: 'CONTEXT_OVERFLOW', message: 'The other says: too long.' });
+    w.store();
+    expect(w.modelCalls[0]).toMatchObject({ model: { alias: 'third' }, guarded: true });
+    w.endModel({ ...ended, alias: 'third', kind: 'CONTEXT_OVERFLOW', message: 'The third says: too long.' });
+    expect(trigger(w)).toBe('OVERFLOW');
+  });
+
+  it('is told as the model says it that was asked, not as the one that was left (broke: the wrong one was blamed)', () => {
+    const w = overflown();
+    w.summarised('In short.');
+    w.store();
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    w.overflow('THERE', 'The old one says it again.');
+    w.store();
+    const fault = { ...tooLongFor('other', 'The other says: too long.') };
+    w.endModel(fault);
+    w.store();
+    if (w.summaries.length > 0) w.summarised('Shorter.');
+    w.store();
+    if (w.modelCalls.length > 0) w.endModel(fault);
+    expect(outcome(w)?.message).toMatch(/^The other says: too long\./);
   });
 });
 
@@ -552,6 +633,19 @@ describe('by hand', () => {
     say('seven', bob);
     expect(messages()).toEqual(['[Bob writes:]\nseven']);
     expect(last(w, 'CHECKPOINT').senders).toEqual({ first: ann.id, several: true });
+  });
+
+  it('is taken after the system prompt became longer, with which the conversation was not counted (broke: no summary was ever short enough)', () => {
+    const w = talked(1_000, { window: 16_000, counts: 'HONESTLY' });
+    w.provider = provider({ window: 16_000, overhead: 5_000, counts: 'HONESTLY' });
+    w.send('go');
+    w.store();
+    w.endModel({ ...refused, othersLeft: false, message: 'No key.' });
+    w.store();
+    w.compact();
+    w.store();
+    w.summarised('In short.');
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED', reason: 'COMPACTED' });
   });
 
   it('twice in a row does nothing the second time (G3)', () => {

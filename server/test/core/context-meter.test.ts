@@ -18,8 +18,9 @@ import {
   markOfOverflow,
   mayFit,
   roomIn,
+  withRoom,
 } from '../../src/core/context/meter.ts';
-import { weightOfAll } from '../../src/core/context/tokens.ts';
+import { thoughtsOf, weightOfAll } from '../../src/core/context/tokens.ts';
 import { all, last } from './support/telling.ts';
 import { createWorld, worldOf, type World } from './support/world.ts';
 
@@ -33,7 +34,7 @@ const usage = (inputTokens: number, outputTokens = 0, more: Partial<Usage> = {})
 /** After an answer of 10 tokens to so much, with this usage. */
 const answered = (before: Partial<Context>, counted: Usage | null, tokens = 10): Context => {
   const { window, overhead } = context(before);
-  return context({ ...before, ...markOfAnswer(context(before), { window, overhead }, counted, tokens) });
+  return context(markOfAnswer(context(before), { window, overhead }, counted, tokens));
 };
 
 describe('what the context holds', () => {
@@ -133,6 +134,125 @@ describe('a count', () => {
       expect(scale).toBeLessThanOrEqual(4);
     },
   );
+});
+
+describe('a count that leaps', () => {
+  const first = answered({ told: 2_000, overhead: 1_000, window: 200_000 }, usage(3_000, 10));
+  const after = (before: Context, told: number, count: number): Context =>
+    answered({ ...before, told: before.told + told }, usage(count, 10));
+
+  it('is believed when the next one grows from it as what is told does: something is told that we do not know of (broke: no right count was believed any more, and the window overflowed)', () => {
+    const second = after(first, 12, 40_000);
+    expect(second.counted).toEqual(first.counted);
+    expect(after(second, 12, 40_022).counted?.tokens).toBe(40_032);
+    // Also when an answer between them was not counted.
+    const uncounted = answered({ ...second, told: second.told + 12 }, null);
+    expect(after(uncounted, 12, 40_044).counted?.tokens).toBe(40_054);
+  });
+
+  it('is not believed when the next one leaps as well, or falls back', () => {
+    const second = after(first, 12, 40_000);
+    expect(after(second, 12, 80_000).counted).toEqual(first.counted);
+    expect(after(second, 12, 3_040).counted?.tokens).toBe(3_050);
+  });
+
+  it('above the window is never believed (G9)', () => {
+    const small = { ...first, window: 8_000 };
+    expect(after(after(small, 12, 9_000), 12, 9_020).counted).toEqual(first.counted);
+  });
+});
+
+describe('what stands beside the conversation', () => {
+  const counted = answered({ told: 900, overhead: 100, window: 10_000 }, usage(1_000, 10));
+
+  it('is estimated where it grew since the count, and is less where it shrank (broke: a longer prompt was sent without looking)', () => {
+    expect(usedOf(withRoom(counted, { window: 10_000, overhead: 5_100 }))).toBe(1_010 + 5_000);
+    expect(usedOf(withRoom(counted, { window: 10_000, overhead: 40 }))).toBe(1_010 - 60);
+    expect(isOverHard(withRoom(counted, { window: 10_000, overhead: 8_200 }))).toBe(true);
+  });
+
+  it('is taken for no less than its estimate, where the text before it counted less', () => {
+    const code = answered({ told: 4_000, overhead: 0, window: 10_000 }, usage(2_000));
+    expect(usedOf(withRoom(code, { window: 10_000, overhead: 1_000 }))).toBe(2_000 + 1_000);
+  });
+
+  it('makes no leap of the count that has it', () => {
+    const longer = markOfAnswer(
+      { ...counted, told: counted.told + 10 },
+      { window: 100_000, overhead: 9_100 },
+      usage(14_000, 10),
+      10,
+    );
+    expect(longer.counted?.tokens).toBe(14_010);
+  });
+
+  it('is looked at again after a rewind to before it grew (broke: no summary was ever short enough)', () => {
+    const w = counting();
+    w.provider = { window: 50_000, overhead: 9_200, factor: 1, counts: 'HONESTLY' };
+    w.send('third');
+    w.store();
+    w.answer({ text: 'the third answer' });
+    w.store();
+    const [, second] = all(w, 'ASSISTANT');
+    w.rewind(all(w, 'USER')[2]!.id);
+    expect(usedOf(contextNow(w))).toBeGreaterThan(second!.context!.counted!.tokens + 9_000);
+  });
+});
+
+describe('thoughts', () => {
+  const thought = 'I wonder whether it is so. '.repeat(400);
+  const own = thoughtsOf({ reasoning: thought, usage: null });
+  const before = (more: Partial<Context> = {}): Context =>
+    context({ told: 500, overhead: 1_000, window: 20_000, counted: { tokens: 1_510, told: 500 }, ...more });
+  const of = (mark: Context, count: Usage, told = 0, since = own): Context => {
+    const { window, overhead } = mark;
+    return context(markOfAnswer(mark, { window, overhead }, count, 10, { own, since, told }));
+  };
+
+  it('that are told again are found by the count, which is believed, and those of this answer are counted (broke: the meter stood still and the window overflowed)', () => {
+    const mark = of(before(), usage(1_500 + own, own + 10, { reasoningTokens: own }));
+    expect(mark.replayed).toBe(true);
+    expect(mark.counted?.tokens).toBe(1_500 + own + own + 10);
+    expect(mark.told).toBe(500 + 10 + own);
+    expect(mark.scale).toBeLessThan(1.5);
+  });
+
+  it('that are not told again are counted in nothing', () => {
+    const mark = of(before(), usage(1_515, own + 10, { reasoningTokens: own }));
+    expect(mark.replayed).toBeUndefined();
+    expect(mark).toMatchObject({ told: 510, counted: { tokens: 1_525 } });
+  });
+
+  it('that are told no more are counted no more, though much less is told than was weighed', () => {
+    // 12,000 of what is told are thoughts, of which the provider tells the model nothing from this turn on.
+    const full = before({ told: 12_500, counted: { tokens: 13_510, told: 12_500 }, replayed: true });
+    const mark = of(full, usage(1_530, 10), 12_000, 12_000);
+    expect(mark.replayed).toBeUndefined();
+    expect(mark.counted?.tokens).toBe(1_540);
+  });
+
+  it('are found in a conversation, weighed with their answers, and are what makes room for them when they are summarised', () => {
+    const w = createWorld();
+    w.provider = { window: 50_000, overhead: 200, factor: 1, counts: 'NOTHING' };
+    let read = 210;
+    for (const text of ['first', 'second', 'third']) {
+      w.send(text);
+      w.store();
+      w.answer({ text: 'Yes.', reasoning: thought, usage: usage(read, own + 5) });
+      w.store();
+      read += own + 20;
+    }
+    expect(all(w, 'ASSISTANT').map((e) => e.context?.replayed)).toEqual([undefined, true, true]);
+    expect(last(w, 'ASSISTANT').tokens).toBeGreaterThan(own);
+    expect(contextNow(w).told).toBe(weightOfAll(w.state.conversation));
+    w.compact();
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    expect(contextNow(w)).toMatchObject({ replayed: true, told: weightOfAll(w.state.conversation) });
+    w.choose({ alias: 'other', temperature: null, effort: null });
+    expect(contextNow(w).replayed).toBeUndefined();
+  });
 });
 
 describe('a threshold', () => {

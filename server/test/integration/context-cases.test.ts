@@ -7,7 +7,7 @@ import { newKey } from '../../../e2e/support/api.ts';
 import { ofKind } from '../../../e2e/support/journal-laws.ts';
 import { audit } from '../support/audits.ts';
 import type { ChatBody, Step } from '../support/scripted-provider.ts';
-import { asksForSummary, tokensOfBody, wrongOrder } from '../support/context-endpoint.ts';
+import { asksForSummary, tokensOfBody, tooLongFor, wrongOrder } from '../support/context-endpoint.ts';
 import {
   createContextWorld,
   either,
@@ -35,6 +35,14 @@ beforeAll(async () => {
     wide: { window: 1_000_000 },
     'wide-part': { window: 1_000_000 },
     B16: { window, concurrency: 1 },
+    prompt: { window },
+    thinker: { window: 20_000, capabilities: { reasoning: true, replayReasoning: true } },
+    roomy: { window: 128_000, fallbacks: ['small'] },
+    small: { window },
+    alone: { window },
+    before: { window },
+    overstated: { window: 128_000 },
+    after: { window: 200_000 },
   });
 });
 afterAll(() => world?.end());
@@ -45,14 +53,27 @@ async function summarised(talk: Talk): Promise<void> {
   expect(await talk.ended(turnId!)).toMatchObject({ type: 'COMPLETED', reason: 'COMPACTED' });
 }
 
-const setModel = async (workstreamId: string, model: string): Promise<void> => {
+const configure = async (workstreamId: string, change: object): Promise<void> => {
   const { data, errors } = await world.api.query<{ readonly result: object }>(
     `mutation ($input: ConfigureWorkstreamInput!) { result: configureWorkstream(input: $input) { __typename } }`,
-    { input: { key: newKey(), workstreamId, model: { alias: model } } },
+    { input: { key: newKey(), workstreamId, ...change } },
   );
   expect(errors).toEqual([]);
   expect(data?.result).toEqual({ __typename: 'ConfigureWorkstreamPayload' });
 };
+const setModel = (workstreamId: string, alias: string): Promise<void> =>
+  configure(workstreamId, { model: { alias } });
+
+/** Answers what is no longer than the window, and refuses the rest, as endpoints do. */
+const within =
+  (most: number, answer: (body: ChatBody) => Step | Promise<Step>) =>
+  (body: ChatBody): Step | Promise<Step> => {
+    const tokens = tokensOfBody(body);
+    return tokens <= most
+      ? answer(body)
+      : { status: 400, body: { error: { message: tooLongFor(most, tokens) } } };
+  };
+const sizes = (talk: Talk): readonly number[] => talk.requests.map(tokensOfBody);
 
 const reads = (...paths: readonly string[]): Step => ({
   stream: paths.map((path) => ({ call: { name: 'read_file', arguments: { path } } })),
@@ -440,6 +461,100 @@ describe.concurrent('a stop', () => {
     expect(await talk.ended(turnId!)).toMatchObject({ type: 'CANCELED' });
     expect(talk.requests.slice(asked)).toHaveLength(1);
     expect(ofKind(await talk.history(), 'CHECKPOINT')).toEqual([]);
+  });
+});
+
+describe.concurrent('what the meter did not see', () => {
+  it('is a system prompt that grew since the count: room is made for it before it is sent (broke: it was sent without looking)', async () => {
+    const talk = await world.talk('prompt');
+    await talk.fill(3);
+    await configure(talk.id, { instructions: prose(4_400).slice(0, 19_900) });
+    talk.answer(either(plainly(summary), within(window, plainly('Yes.'))));
+    expect(await talk.say('And now?')).toMatchObject({ type: 'COMPLETED' });
+    expect(Math.max(...sizes(talk))).toBeLessThan(window);
+    expect(ofKind(await talk.history(), 'CHECKPOINT')).toMatchObject([{ trigger: 'OVERFLOW' }]);
+  });
+
+  it('is what the model thought, where it is told that again: no request becomes too long for it (broke: the meter stood still)', async () => {
+    const talk = await world.talk('thinker');
+    const thought = prose(2_500);
+    const thinks = (body: ChatBody): Step => ({
+      stream: [{ reasoning: thought }, 'Yes.'],
+      usage: { prompt_tokens: tokensOfBody(body), completion_tokens: Math.ceil(thought.length / 4) + 2 },
+    });
+    talk.answer(either(plainly(summary), within(20_000, thinks)));
+    const off: number[] = [];
+    for (let n = 0; n < 12; n += 1) {
+      const { used } = await talk.context();
+      expect(await talk.say(`${n}?`)).toMatchObject({ type: 'COMPLETED' });
+      const told = tokensOfBody(talk.requests.findLast((body) => !asksForSummary(body))!);
+      // What is known before the first count, and right after a summary, is an estimate.
+      if (n > 1) off.push(Math.abs(told - used) / told);
+    }
+    expect(Math.max(...sizes(talk))).toBeLessThan(18_000);
+    expect(ofKind(await talk.history(), 'CHECKPOINT').length).toBeGreaterThan(0);
+    expect(off.toSorted((a, b) => a - b)[Math.floor(off.length / 2)]).toBeLessThan(0.05);
+  });
+
+  it('is a message that is too long alone: it is said at once, nothing is sent, and no history is lost for it', async () => {
+    const talk = await world.talk('alone');
+    await talk.fill(2);
+    const asked = talk.requests.length;
+    const outcome = await talk.say(prose(16_000));
+    expect(outcome).toMatchObject({ type: 'FAILED', reason: 'MODEL_CONTEXT_OVERFLOW' });
+    expect(outcome.message).toMatch(/^What was said last needs about .* take it back and say less at a time/);
+    expect(talk.requests).toHaveLength(asked);
+    expect(ofKind(await talk.history(), 'CHECKPOINT')).toEqual([]);
+  });
+});
+
+describe.concurrent('a window', () => {
+  it('that is a twentieth of the one that is set up is learnt from the first refusal (broke: the turn failed)', async () => {
+    const served = 6_000;
+    const talk = await world.talk('overstated');
+    talk.answer(either(plainly(summary), within(served, plainly('Yes. '.repeat(200)))));
+    for (let n = 0; n < 12; n += 1)
+      expect(await talk.say(`${n}: ${prose(900)}`)).toMatchObject({ type: 'COMPLETED' });
+    const refused = talk.requests.filter((body) => tokensOfBody(body) > served);
+    expect(refused).toHaveLength(1);
+    expect(await talk.context()).toMatchObject({ window: served });
+  });
+});
+
+describe.concurrent('another model', () => {
+  it('that is a fallback without room is passed over, and nothing is summarised for it (broke: the chosen model lost its history)', async () => {
+    const talk = await world.talk('roomy');
+    const small = await world.talk('small');
+    await talk.fill(6, 2_000);
+    const message = 'Slow down.';
+    talk.answer(() => ({ status: 429, headers: { 'retry-after': '90' }, body: { error: { message } } }));
+    small.answer(plainly('It is small in here.'));
+    const outcome = await talk.say('Once more.');
+    expect(outcome).toMatchObject({ type: 'FAILED', reason: 'MODEL_RATE_LIMIT' });
+    expect(outcome.message).toMatch(/Slow down.*"small".*reads 8,000/s);
+    expect(small.requests).toEqual([]);
+    const sent = talk.requests.length;
+    talk.answer(plainly('It is well again.'));
+    expect(await talk.say('And now?')).toMatchObject({ type: 'COMPLETED' });
+    expect(tokensOfBody(talk.requests[sent]!)).toBeGreaterThan(window);
+    expect(ofKind(await talk.history(), 'CHECKPOINT')).toEqual([]);
+  });
+
+  it('that was chosen after a summary shows its own window in a fork (broke: that of the one before)', async () => {
+    const talk = await world.talk('before');
+    await talk.fill(3);
+    talk.answer(either(plainly(summary), plainly('Yes.')));
+    await summarised(talk);
+    await setModel(talk.id, 'after');
+    const { data } = await world.api.query<{ readonly result: { readonly workstreamId: string } }>(
+      'mutation ($input: ForkWorkstreamInput!) { result: forkWorkstream(input: $input) { ... on ForkWorkstreamPayload { workstreamId } } }',
+      { input: { key: newKey(), workstreamId: talk.id } },
+    );
+    const fork = await world.api.query<{ readonly workstream: { readonly context: object } }>(
+      'query ($id: ID!) { workstream(id: $id) { context { window warning } } }',
+      { id: data!.result.workstreamId },
+    );
+    expect(fork.data?.workstream.context).toEqual({ window: 200_000, warning: false });
   });
 });
 

@@ -78,18 +78,21 @@ export function createContextLaws(violate: Violate): ContextLaws {
         'D-39',
         `after ${entry.kind} at ${entry.revision} it is told ${weightOf(n.told.entries)}, not ${after.context.told}`,
       );
-    compactions(n, entry);
+    compactions(n, before, entry);
     budget(n, entry);
   }
 
-  function compactions(n: Notes, entry: Entry): void {
+  function compactions(n: Notes, before: Projection, entry: Entry): void {
     const granted =
       entry.kind === 'APPROVAL' &&
       entry.cycle.kind === 'BUDGET' &&
       entry.cycle.items.some((item) => item.decision?.verdict === 'APPROVED');
     if (granted) n.triedBefore ||= n.sinceAnswer.length > 0;
-    if (entry.kind === 'ASSISTANT') n.triedBefore = false;
-    if (entry.kind === 'ASSISTANT' || granted) n.sinceAnswer = [];
+    // For another model nothing was tried yet.
+    const another =
+      entry.kind === 'CONFIGURATION' && entry.configuration.model !== before.configuration.model;
+    if (entry.kind === 'ASSISTANT' || another) n.triedBefore = false;
+    if (entry.kind === 'ASSISTANT' || another || granted) n.sinceAnswer = [];
     if (entry.kind !== 'TURN') return;
     const { compaction, outcome } = entry.turn;
     if (compaction && !n.begun.has(compaction.id)) {

@@ -438,9 +438,9 @@ export const guards: readonly Guard[] = [
     name: 'what does not fit is not sent (D-39)',
     without: [
       change(
-        'src/app/actor/perform.ts',
-        'deed.guarded ? tooLong(deed.context, room, lane) : null',
-        'deed.guarded && room.overhead < 0 ? tooLong(deed.context, room, lane) : null',
+        'src/app/actor/room.ts',
+        'overflow: guarded ? overflowOf(asked) : null',
+        'overflow: guarded && overhead < 0 ? overflowOf(asked) : null',
       ),
     ],
   },

@@ -5,7 +5,7 @@
  * Invariants: nothing here blocks the actor; pieces of an answer and of tool output are posted per frame, not per
  * token; an abort ends the work at once and the outcome still comes back, once.
  */
-import { usedOf } from '../../core/context/meter.ts';
+import { usedOf, withRoom } from '../../core/context/meter.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
 import type { Stamp, SummaryOutcome, World } from '../../core/inputs.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
@@ -27,7 +27,7 @@ import { within } from '../within.ts';
 import { askAside } from './ask-aside.ts';
 import { createFrame } from './frame.ts';
 import type { Prompt } from './prompt.ts';
-import { createOverhead, laneOf, tooLong, windowOf } from './room.ts';
+import { createOverhead, laneOf, whomToAsk, windowAfter, windowOf } from './room.ts';
 import { costOf, createBill, createSaid, tokensOfRequest, type AskedCall, type Said } from './spending.ts';
 import { summarise } from './summary.ts';
 import { createTelling } from './telling.ts';
@@ -67,6 +67,9 @@ const titleRequest = (question: string, answer: string): readonly ModelMessage[]
     text: `They asked:\n${question}\n\nThe answer was:\n${answer}\n\nName of this conversation:`,
   },
 ];
+
+const isOverflow = (outcome: ModelOutcome): boolean =>
+  outcome.type === 'failed' && outcome.kind === 'CONTEXT_OVERFLOW';
 
 /** A model call that failed before any endpoint was asked. */
 const faultHere = (
@@ -122,24 +125,23 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const system = await unless(signal, prompt(deed.workspace, deed.instructions));
         if (system === null) return failed({ type: 'aborted' });
         const overhead = overheadOf(system, tools.definitions);
-        const lane = laneOf(deed, model.list());
+        const { lane, givenUp, passedOver, overflow } = whomToAsk(deed, model.list(), overhead);
         const room = { window: windowOf(lane, model.list()), overhead };
-        const overflow = deed.guarded ? tooLong(deed.context, room, lane) : null;
         if (overflow) return post(stamp, { type: 'modelEnded', messageId, outcome: overflow, room });
         const older = await olderThan(deed, signal);
         if ('type' in older) return failed(older);
-        const input = usedOf({ ...deed.context, ...room });
+        const input = usedOf(withRoom(deed.context, room));
         const asked: AskedCall = { id: messageId, purpose: 'TURN', turnId, lane, input };
         const said = createSaid();
         const text = createFrame(clock, ['text', 'reasoning'], (piece) =>
           post(stamp, { type: 'modelDelta', messageId, ...piece }),
         );
-        const outcome = await model.call(
+        const ended = await model.call(
           {
             workstreamId,
             model: deed.model,
             lane: deed.lane,
-            givenUp: deed.givenUp,
+            givenUp,
             messages: tell(system, older.concat(deed.conversation)),
             tools: tools.definitions,
           },
@@ -155,8 +157,12 @@ export function createPerformer(deps: PerformerDeps): Performer {
         );
         text.flush();
         const models = model.list();
+        const outcome = ended.type === 'failed' && passedOver ? { ...ended, othersLeft: true } : ended;
         const cost = costOf(asked, outcome, said, models);
-        const window = windowOf(outcome.type === 'aborted' ? lane : outcome.alias, models);
+        const last = outcome.type === 'aborted' ? lane : outcome.alias;
+        const window = isOverflow(outcome)
+          ? windowOf(last, models)
+          : windowAfter(last, deed.model.alias, models);
         post(
           stamp,
           { type: 'modelEnded', messageId, outcome, room: { window, overhead } },

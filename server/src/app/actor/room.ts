@@ -4,9 +4,12 @@
  * Does not own: what follows from that (core), or choosing whom to ask (the model adapter).
  */
 import type { ContextMark } from 'schema/projection';
-import { isOverHard, usedOf, type Room } from '../../core/context/meter.ts';
+import { isOverHard, usedOf, withRoom, type Room } from '../../core/context/meter.ts';
 import { overheadOf } from '../../core/context/tokens.ts';
+import type { Deed } from '../../core/effects.ts';
 import type { ModelFault, ModelInfo, ModelRequest, ToolDefinition } from '../../ports/model.ts';
+
+type ModelDeed = Extract<Deed, { readonly type: 'callModel' }>;
 
 /** Whom the plane will ask, as far as its list tells: what is chosen, then its fallbacks, those that rest last. */
 export function laneOf(
@@ -19,6 +22,52 @@ export function laneOf(
     (alias) => !givenUp.includes(alias),
   );
   return lanes.find((alias) => of(alias)?.health !== 'DEGRADED') ?? lanes[0] ?? model.alias;
+}
+
+/** Whom to ask, and those not to; or why nobody is asked. */
+export interface Asked {
+  readonly lane: string;
+  readonly givenUp: readonly string[];
+  /** There are fallbacks that are passed over: when nobody else is left, it is said why. */
+  readonly passedOver: boolean;
+  readonly overflow: ModelFault | null;
+}
+
+/**
+ * Fallbacks that it does not fit are passed over, or one of them would cost the chosen model its history. The chosen one
+ * is not asked `guarded` when it does not fit.
+ */
+export function whomToAsk(
+  {
+    model,
+    lane,
+    givenUp,
+    context,
+    guarded,
+  }: Pick<ModelDeed, 'model' | 'lane' | 'givenUp' | 'context' | 'guarded'>,
+  models: readonly ModelInfo[],
+  overhead: number,
+): Asked {
+  const overflowOf = (alias: string): ModelFault | null =>
+    tooLong(context, { window: windowOf(alias, models), overhead }, alias);
+  const fallbacks = models.find(({ alias }) => alias === model.alias)?.fallbacks ?? [];
+  const left = fallbacks.filter((alias) => alias !== model.alias && !givenUp.includes(alias));
+  const full = lane === null ? left.filter(overflowOf) : [];
+  const passedOver = full.length > 0;
+  if (passedOver && full.length === left.length && givenUp.includes(model.alias))
+    return { lane: full[0]!, givenUp, passedOver, overflow: overflowOf(full[0]!) };
+  const others = [...givenUp, ...full];
+  const asked = laneOf({ model, lane, givenUp: others }, models);
+  return { lane: asked, givenUp: others, passedOver, overflow: guarded ? overflowOf(asked) : null };
+}
+
+/**
+ * What the chosen model reads, after an answer of this one: a smaller one that answers in its place makes nothing too
+ * long for it. Null: not known.
+ */
+export function windowAfter(asked: string, chosen: string, models: readonly ModelInfo[]): number | null {
+  const [window, own] = [windowOf(asked, models), windowOf(chosen, models)];
+  return window !== null && own !== null ? Math.max(window, own) : (window ?? own);
 }
 
 export const windowOf = (alias: string, models: readonly ModelInfo[]): number | null =>
@@ -37,8 +86,9 @@ export function createOverhead(): (system: string, tools: readonly ToolDefinitio
 const number = new Intl.NumberFormat('en');
 
 /** Why this is not asked of a model that would read too much of it; null: it seems to fit. */
-export function tooLong(context: ContextMark, { window, overhead }: Room, alias: string): ModelFault | null {
-  const filled: ContextMark = { ...context, window, overhead };
+function tooLong(context: ContextMark, room: Room, alias: string): ModelFault | null {
+  const filled = withRoom(context, room);
+  const { window } = room;
   if (window === null || !isOverHard(filled)) return null;
   const needs = number.format(Math.ceil(usedOf(filled) / 1_000) * 1_000);
   return {

@@ -141,13 +141,16 @@ function withOwnMarks(told: readonly Entry[], alias: string, after: number): rea
   const summary = told.find((entry) => entry.kind === 'CHECKPOINT');
   return told.map((entry): Entry => {
     if (entry.kind === 'CHECKPOINT') {
-      const { tokens = 0, context } = entry;
-      return { ...entry, watermark: after, context: { ...context, told: tokens, counted: null } };
+      const { tokens: told = 0, context } = entry;
+      // How another model counts, and how much it reads, says nothing of this one.
+      const { scale, overhead } = context;
+      const own = { told, counted: null, scale: entry.alias === alias ? scale : 1, overhead, window: null };
+      return { ...entry, watermark: after, context: own };
     }
     if (entry.kind !== 'ASSISTANT') return entry;
     const stands = entry.alias === alias && entry.revision > (summary?.revision ?? 0);
     const { context, ...rest } = entry;
-    return { ...rest, ...(stands && context && { context }) };
+    return { ...rest, ...(stands && context && { context: { ...context, window: null } }) };
   });
 }
 

@@ -3,15 +3,17 @@
  * prefix that still stands, and an estimate of what came after.
  * Does not own: how a text is estimated (`tokens.ts`), or what is done about a full context (`turn/compaction.ts`).
  *
- * Invariants: a count that cannot be is not believed (G8, G9); one that is holds for the conversation it was made of,
- * not for one that was cut below it, summarised, or told to another model. Text that nobody has counted is never taken
- * for less than its estimate where room depends on it: that the text before it counted less says nothing of it.
+ * Invariants: a count that cannot be is not believed (G8, G9), unless the next one confirms it; one that is holds for the
+ * conversation it was made of, not for one that was cut below it, summarised, or told to another model, and for what stood
+ * beside it then. Text that nobody has counted is never taken for less than its estimate where room depends on it: that
+ * the text before it counted less says nothing of it.
  */
 import {
   nearlyFull,
   usedOf,
   type Context,
   type ContextMark,
+  type Counted,
   type Entry,
   type EntryOf,
   type Usage,
@@ -41,6 +43,10 @@ const mostUsedOf = (context: ContextMark): number => usedOf({ ...context, scale:
 export const mayFit = (context: ContextMark): boolean =>
   context.window === null || usedOf(context) <= context.window;
 
+/** So much of the conversation alone is too long for the model, with what stands beside it. */
+export const isFilledBy = ({ scale, overhead, window }: ContextMark, told: number): boolean =>
+  window !== null && (overhead + told) * scale > window;
+
 /** Tokens there is room for below the hard threshold: what fills no more of the window may be sent. */
 export const roomIn = (context: ContextMark): number =>
   context.window === null
@@ -54,49 +60,105 @@ export interface Room {
   readonly overhead: number;
 }
 
-/** The mark that an answer carries: `tokens` is its own estimate, `usage` what the provider counted. */
+/**
+ * The account with what is asked now. Where something else stands beside the conversation than when it was counted, the
+ * difference is estimated.
+ */
+export function withRoom<T extends ContextMark>(context: T, { window, overhead }: Room): T {
+  const { counted } = context;
+  const more = overhead - context.overhead;
+  if (!counted || more === 0) return { ...context, window, overhead };
+  const tokens = Math.max(
+    0,
+    Math.round(counted.tokens + more * (more > 0 ? carefulScale(context) : context.scale)),
+  );
+  return { ...context, window, overhead, counted: { ...counted, tokens } };
+}
+
+/** Tokens of what was thought, which a provider may be told again: only its counts say whether it is. */
+export interface Thoughts {
+  /** Of the answer itself. */
+  readonly own: number;
+  /** Of those from the one that was counted last on. */
+  readonly since: number;
+  /** Those that `told` has in it already, about. */
+  readonly told: number;
+}
+const noThoughts: Thoughts = { own: 0, since: 0, told: 0 };
+
+/** The mark that an answer carries: `tokens` is its own estimate without its thoughts, `usage` what the provider counted. */
 export function markOfAnswer(
   context: Context,
   room: Room | null,
   usage: Usage | null,
   tokens: number,
+  thoughts = noThoughts,
 ): ContextMark {
-  const { window, overhead } = room ?? context;
-  const { told, counted, scale } = context;
-  const before: ContextMark = { told, counted, scale, window, overhead };
-  const known = countedOf(before, usage, tokens);
-  return { ...before, told: told + tokens, ...(known ?? (counted ? null : { scale: faded(scale) })) };
+  const { told, counted, scale, window, overhead, doubted, replayed } = withRoom(context, room ?? context);
+  const before: ContextMark = {
+    ...{ told, counted, scale, window, overhead },
+    ...(doubted && { doubted }),
+    ...(replayed && { replayed }),
+  };
+  const heard = usage && heardOf(before, usage, thoughts);
+  const again = heard === 'BELIEVED' ? isReplayed(before, usage!, thoughts) : replayed;
+  const own = tokens + (again ? thoughts.own : 0);
+  const after: ContextMark = {
+    ...{ told: told + own, counted, scale, window, overhead },
+    ...(again && { replayed: again }),
+  };
+  if (!heard) return { ...after, ...(doubted && { doubted }), ...(counted ? null : { scale: faded(scale) }) };
+  const { inputTokens, outputTokens } = usage;
+  // What is written and not told again: not every endpoint counts thoughts apart.
+  const unsaid = again ? 0 : (usage.reasoningTokens ?? 0);
+  const written = Math.min(Math.max(0, outputTokens - unsaid), mostScale * own + 64);
+  const now: Counted = { tokens: inputTokens + written, told: after.told };
+  if (heard === 'DOUBTED') return { ...after, doubted: now };
+  const estimated = Math.max(1, overhead + told + (again && !replayed ? thoughts.since : 0));
+  return {
+    ...after,
+    counted: now,
+    scale: Math.min(mostScale, Math.max(leastScale, inputTokens / estimated)),
+  };
 }
 
 /** What was learnt from a refusal, where nobody counts: it may have been a mistake, so that it is believed less each time. */
 const faded = (scale: number): number => (scale > 1 ? Math.max(1, scale * 0.93) : scale);
 
 /**
- * Null: there is no count, or none that can be believed. Judged by the guess from the last count and by the plain
- * estimate, so that no count that was wrongly believed shuts out the right ones after it.
+ * Whether a count can be: judged by the guess from the last one and by the plain estimate, so that no count that was
+ * wrongly believed shuts out the right ones after it. DOUBTED: it cannot by what is known, but if the next one is like
+ * it, something is told that we do not know of. Null: it says nothing, or cannot be however often it comes.
  */
-function countedOf(
+function heardOf(
   before: ContextMark,
-  usage: Usage | null,
-  tokens: number,
-): Pick<ContextMark, 'counted' | 'scale'> | null {
-  if (!usage || usage.inputTokens <= 0) return null;
-  const { inputTokens, outputTokens } = usage;
-  const guess = usedOf(before);
-  const estimated = Math.max(1, before.overhead + before.told);
-  if (before.window !== null && inputTokens > before.window) return null;
+  { inputTokens }: Usage,
+  { since, told }: Thoughts,
+): 'BELIEVED' | 'DOUBTED' | null {
+  const { counted, doubted, window, overhead } = before;
+  const estimated = Math.max(1, overhead + before.told);
+  if (inputTokens <= 0 || (window !== null && inputTokens > window)) return null;
+  // No model counts that little of a text: what it read from a cache is missing, or all of it (G8). Thoughts may be dropped.
+  if (inputTokens < Math.max(0, estimated - told) * leastBelieved - 128) return null;
   // A prefix that was counted grew by little: a leap is a mistake of the endpoint. What was never counted may be anything.
-  const grown = Math.max(0, before.told - (before.counted?.told ?? 0));
-  const most = Math.max(1.5 * guess + mostScale * grown, 1.5 * estimated) + 1_024;
-  if (before.counted && inputTokens > most) return null;
-  // No model counts that little of a text: what it read from a cache is missing, or all of it (G8).
-  if (inputTokens < estimated * leastBelieved - 128) return null;
-  // Thoughts are written and not told again, and not every endpoint counts them apart.
-  const written = Math.min(Math.max(0, outputTokens - (usage.reasoningTokens ?? 0)), mostScale * tokens + 64);
-  return {
-    counted: { tokens: inputTokens + written, told: before.told + tokens },
-    scale: Math.min(mostScale, Math.max(leastScale, inputTokens / estimated)),
-  };
+  if (!counted) return 'BELIEVED';
+  const grownFrom = (then: Counted): number =>
+    mostScale * (Math.max(0, before.told - then.told) + since) + 1_024;
+  if (inputTokens <= Math.max(1.5 * usedOf(before) + grownFrom(counted), 1.5 * estimated + 1_024))
+    return 'BELIEVED';
+  const isConfirmed =
+    doubted &&
+    inputTokens >= doubted.tokens * 0.9 &&
+    inputTokens <= doubted.tokens * 1.05 + grownFrom(doubted);
+  return isConfirmed ? 'BELIEVED' : 'DOUBTED';
+}
+
+/** What was thought was told again, where that explains a count better than that it was not; too little explains nothing. */
+function isReplayed(before: ContextMark, { inputTokens }: Usage, { since }: Thoughts): true | undefined {
+  const { counted, scale, replayed } = before;
+  if (!counted || since < leastJudged) return replayed;
+  const without = usedOf(before) - (replayed ? since * scale : 0);
+  return inputTokens - without > (since * scale) / 2 || undefined;
 }
 
 /** Tokens that a provider counts for each one of our estimate, at most and at least. */
@@ -104,31 +166,33 @@ const mostScale = 4;
 const leastScale = 0.5;
 /** Below that it is not believed. */
 const leastBelieved = 0.4;
+/** Thoughts that are fewer tokens are lost in what an estimate is wrong by. */
+const leastJudged = 256;
 
 /** The mark of a conversation that was cut: that of the last answer in it, and what comes after. `alias`: the chosen model. */
 export function markOfCut(context: Context, left: readonly Entry[], alias: string): ContextMark {
-  const { window, overhead, scale } = context;
+  const { window, overhead, scale, replayed } = context;
   const at = left.findLastIndex((entry) => entry.kind === 'ASSISTANT' && entry.context !== undefined);
   const answer = left[at] as EntryOf<'ASSISTANT'> | undefined;
   const checkpoint = left.find((entry) => entry.kind === 'CHECKPOINT');
   // What was counted before the summary was counted with all that it stands for, and what another model counted by other rules.
-  const counted =
-    answer && answer.revision > (checkpoint?.revision ?? 0) && answer.alias === alias
-      ? answer.context!.counted
-      : null;
-  if (!counted) return { told: weightOfAll(left), counted, scale, window, overhead };
+  const stands = answer && answer.revision > (checkpoint?.revision ?? 0) && answer.alias === alias;
+  const then = stands && answer.context?.counted ? withRoom(answer.context, { window, overhead }) : null;
+  const now = { window, overhead, ...(replayed && { replayed }) };
+  if (!then) return { told: weightOfAll(left), counted: null, scale, ...now };
   // By the same measure as what was counted.
-  const told = answer!.context!.told + weightOfAll(left.slice(at + 1));
-  return { told, counted, scale: answer!.context!.scale, window, overhead };
+  const told = then.told + weightOfAll(left.slice(at + 1));
+  return { told, counted: then.counted, scale: then.scale, ...now };
 }
 
 /** The mark of a conversation that begins with a summary: nobody has counted it yet, but how the model counts is known. */
-export const markOfSummary = ({ scale, window, overhead }: Context, told: number): ContextMark => ({
+export const markOfSummary = ({ scale, window, overhead, replayed }: Context, told: number): ContextMark => ({
   told,
   counted: null,
   scale,
   window,
   overhead,
+  ...(replayed && { replayed }),
 });
 
 /**

@@ -4,7 +4,7 @@
  *
  * Invariant: linear in the text, whatever is in it, and bounded: of a long one only parts are looked at.
  */
-import type { Entry, EntryBody } from 'schema/projection';
+import type { Entry, EntryBody, EntryOf } from 'schema/projection';
 import { estimateTokenCount, type LanguageConfig } from 'tokenx';
 import type { ToolDefinition } from '../conversation/message.ts';
 
@@ -40,7 +40,7 @@ export function tokensOf(body: EntryBody): number {
     case 'ASSISTANT':
       return body.calls.reduce(
         (sum, call) => sum + perMessage + estimateTokens(call.name) + estimateTokens(call.arguments),
-        perMessage + estimateTokens(body.text),
+        perMessage + estimateTokens(body.text) + (body.context?.replayed ? thoughtsOf(body) : 0),
       );
     case 'CHECKPOINT':
       return perMessage + estimateTokens(body.summary) + estimateTokens(body.request?.text ?? '');
@@ -48,6 +48,20 @@ export function tokensOf(body: EntryBody): number {
       return 0;
   }
 }
+
+/**
+ * Tokens of what it thought, which some models are told again and most are not: as it is shown, or as they were counted
+ * where only its model can read it.
+ */
+export const thoughtsOf = ({
+  reasoning,
+  native,
+  usage,
+}: Pick<EntryOf<'ASSISTANT'>, 'reasoning' | 'native' | 'usage'>): number =>
+  Math.max(
+    reasoning === '' ? 0 : estimateTokens(reasoning),
+    native ? Math.max(0, usage?.reasoningTokens ?? 0) : 0,
+  );
 
 /** What the model is told of it, also where an earlier build wrote it and did not say. */
 export const weightOf = (entry: Entry): number => entry.tokens ?? tokensOf(entry);

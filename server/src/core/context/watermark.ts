@@ -98,6 +98,12 @@ export function cutOf(
   };
 }
 
+/** What no summary can stand for: while it does not fit, none helps. */
+export function mustStay(told: readonly Entry[]): readonly Entry[] {
+  const entries = told.filter((entry) => entry.kind !== 'CHECKPOINT');
+  return entries.slice(mustKeepFrom(entries));
+}
+
 /** Index of the first entry that must stay: the answer whose calls are open, or the inputs nobody has answered. */
 function mustKeepFrom(entries: readonly Entry[]): number {
   const answered = new Set(entries.flatMap((entry) => (entry.kind === 'TOOL' ? [entry.callId] : [])));

@@ -9,17 +9,18 @@ import {
   type FeedItem,
   type StreamChannel,
 } from 'schema/projection';
-import { markOfAnswer, mayFit, type Room } from '../context/meter.ts';
-import { tokensOf, weightOfAll } from '../context/tokens.ts';
+import { markOfAnswer, mayFit, type Room, type Thoughts } from '../context/meter.ts';
+import { thoughtsOf, tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
 import { cut } from '../kit/cut.ts';
 import { remedies, type ModelFault } from '../models/fault.ts';
 import { admit, mint, patch, show, type StepDraft } from '../step-draft.ts';
-import { contextOf, isLatched, type Attempt, type State } from '../workstream/state.ts';
+import { contextOf, isLatched, type Attempt, type Overflow, type State } from '../workstream/state.ts';
 import { isSpent } from './budget.ts';
 import { prepareCalls } from './calls.ts';
 import { beginCompaction, isDueAtEnd } from './compaction.ts';
 import { askAgain, askModel, voidEarlier } from './model-call.ts';
+import { endWithOverflow } from './overflow.ts';
 import { drain } from './queue.ts';
 import { settleTurn } from './settle.ts';
 import { finishStop } from './stop.ts';
@@ -73,11 +74,14 @@ export function modelEnded(
       return answered(patch(voided, { attempt: null, overflow: null }), messageId, outcome, isChosen);
     }
     case 'failed': {
-      const isOverflow = remedies[outcome.kind] === 'COMPACT';
+      // A fallback without room is passed over: what is too long for that one alone is not too long.
+      const isPassedOver = outcome.local === true && outcome.alias !== attempt.alias;
+      const isOverflow = remedies[outcome.kind] === 'COMPACT' && !isPassedOver;
       const made = isOverflow && isChosen ? makeRoom(draft, attempt, outcome) : null;
       if (made) return made;
-      const first = draft.state.overflow;
-      const next = askAgain(draft, attempt, isOverflow && first && !first.local ? first : outcome);
+      const { overflow } = draft.state;
+      const first = overflow && !overflow.fault.local ? overflow.fault : null;
+      const next = askAgain(draft, attempt, isOverflow && first ? first : outcome);
       if ('state' in next) return next;
       const { kind, message } = next;
       return settleTurn(draft, { type: 'FAILED', reason: `MODEL_${kind}`, message, unconfirmed: [] });
@@ -98,15 +102,17 @@ export function modelEnded(
  * It does not fit: once between two answers room is made for that (D-39), also where a summary was made before for what we
  * took it to be: the endpoint knows how long it is. Null: that was tried, or nothing can be done.
  */
-function makeRoom(draft: StepDraft, { ladder }: Attempt, overflow: ModelFault): StepDraft | null {
+function makeRoom(draft: StepDraft, attempt: Attempt, fault: ModelFault): StepDraft | null {
+  const { alias: chosen, ladder } = attempt;
+  const overflow: Overflow = { fault, chosen, ladder };
   const idle = patch(draft, { attempt: null, overflow });
   if (draft.state.projection.context.tried === 'OVERFLOW') return null;
   if (isSpent(draft.state)) return askModel(idle);
   const compacting = beginCompaction(idle, 'OVERFLOW');
   if (compacting) return compacting;
-  // At the model that it was to go to, where its ladder stands.
-  const there = { ...ladder, lane: overflow.alias };
-  return overflow.local && mayFit(contextOf(draft.state)) ? askModel(idle, there, false) : null;
+  return fault.local && mayFit(contextOf(draft.state))
+    ? askModel(idle, { ...ladder, lane: fault.alias }, false)
+    : endWithOverflow(idle, overflow, null);
 }
 
 function answered(draft: StepDraft, messageId: string, answer: ModelAnswer, isChosen: boolean): StepDraft {
@@ -128,7 +134,11 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer, isCh
     discarded,
   };
   const before = weighed(d.state);
-  const context = markOfAnswer(before, d.state.room, isChosen ? usage : null, tokensOf(body));
+  const counted = isChosen ? usage : null;
+  const context = markOfAnswer(before, d.state.room, counted, tokensOf(body), {
+    ...thoughtsIn(d.state),
+    own: thoughtsOf(body),
+  });
   const said = admit(d, { ...body, context }, messageId);
   return calls.length > 0
     ? prepareCalls(
@@ -138,6 +148,22 @@ function answered(draft: StepDraft, messageId: string, answer: ModelAnswer, isCh
     : finish === 'OTHER'
       ? endedForUnknownReason(said)
       : endOrGoOn(said);
+}
+
+/** What was thought in this conversation, as far as it is in memory. */
+function thoughtsIn({ projection, conversation }: State): Omit<Thoughts, 'own'> {
+  const { context, checkpoint } = projection;
+  const answers = conversation.filter((entry) => entry.kind === 'ASSISTANT');
+  const countedTo = context.counted?.told ?? Number.POSITIVE_INFINITY;
+  const since = answers.filter(
+    (entry) => entry.revision > (checkpoint?.revision ?? 0) && (entry.context?.told ?? 0) >= countedTo,
+  );
+  // All of them are looked at for each answer: by their length, which is at hand.
+  const again = answers.filter((entry) => entry.context?.replayed);
+  return {
+    since: since.reduce((sum, entry) => sum + thoughtsOf(entry), 0),
+    told: again.reduce((sum, { reasoning }) => sum + Math.ceil(reasoning.length / 4), 0),
+  };
 }
 
 /** What earlier builds wrote is not in the sum of what is told: it is weighed at the first answer since. */

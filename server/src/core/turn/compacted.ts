@@ -18,6 +18,7 @@ import { askForBudget, isSpent } from './budget.ts';
 import { finishBatch } from './calls.ts';
 import { beginCompaction, goOnCompacting, isHopeless, measuredOf } from './compaction.ts';
 import { askModel } from './model-call.ts';
+import { endWithOverflow } from './overflow.ts';
 import { settleTurn } from './settle.ts';
 import { finishStop } from './stop.ts';
 import { transition } from './transitions.ts';
@@ -166,17 +167,13 @@ const resumeEntry = (draft: StepDraft): EntryBody => ({
 function overflowed(draft: StepDraft, failure: Failure): StepDraft {
   const { overflow, projection } = draft.state;
   // Of one that is chosen meanwhile nobody said that it does not fit.
-  if (overflow && overflow.alias !== projection.configuration.model) return askModel(draft);
+  if (overflow && overflow.chosen !== projection.configuration.model) return askModel(draft);
   const isUnpaid = isSpent(draft.state);
   // Granted, it is tried again, though not for ever: it was only for want of budget that it came to nothing.
   if (isUnpaid && !isHopeless(draft.state)) return askForBudget(draft);
-  if (!overflow || (overflow.local && !isUnpaid && mayFit(contextOf(draft.state)))) return askModel(draft);
-  return settleTurn(draft, {
-    type: 'FAILED',
-    reason: 'MODEL_CONTEXT_OVERFLOW',
-    message: `${overflow.message} It could not be summarised either: ${failure.message}`,
-    unconfirmed: [],
-  });
+  if (!overflow || (overflow.fault.local && !isUnpaid && mayFit(contextOf(draft.state))))
+    return askModel(draft);
+  return endWithOverflow(draft, overflow, failure.message);
 }
 
 function endOfCompactTurn(draft: StepDraft, failure: Failure | null): StepDraft {

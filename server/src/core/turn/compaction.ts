@@ -6,8 +6,9 @@
  * again in it, unless the conversation does not fit at all.
  */
 import { liveTurn, type Compaction, type CompactionTrigger, type Context } from 'schema/projection';
-import { carefulScale, isOverHard, isOverSoft, markOfOverflow } from '../context/meter.ts';
-import { cutOf, type Cut } from '../context/watermark.ts';
+import { carefulScale, isFilledBy, isOverHard, isOverSoft, markOfOverflow } from '../context/meter.ts';
+import { weightOfAll } from '../context/tokens.ts';
+import { cutOf, mustStay, type Cut } from '../context/watermark.ts';
 import { choiceOf } from '../conversation/choice.ts';
 import { admit, mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import { contextOf, type State } from '../workstream/state.ts';
@@ -82,10 +83,14 @@ export function goOnCompacting(draft: StepDraft): StepDraft | null {
   });
 }
 
-/** Null also when results that nobody has read were summarised away too often in this turn: it would go on for ever. */
+/**
+ * Null also when what must stay does not fit even alone: all else would be lost in vain. And when results that nobody has
+ * read were summarised away too often in this turn: it would go on for ever.
+ */
 function cutFor(state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 'resume'>): Cut | null {
   const measured = measuredOf(state, trigger);
   const { window, overhead } = measured;
+  if (trigger === 'OVERFLOW' && isFilledBy(measured, weightOfAll(mustStay(state.conversation)))) return null;
   const cut = cutOf(state.conversation, {
     trigger,
     resume,
@@ -97,15 +102,15 @@ function cutFor(state: State, { trigger, resume }: Pick<Compaction, 'trigger' | 
 }
 
 /**
- * How full the context is, as the reason to summarise it says. An overflow is the word of the endpoint, unless it is known
- * to be ours (after a crash it is not), or that of another model's.
+ * How full the context is, as the reason to summarise it says. An overflow is the word of an endpoint that was asked, for
+ * the chosen model or in its place; unless it is known to be ours (after a crash it is not), or another model was chosen.
  */
 export function measuredOf(state: State, trigger: CompactionTrigger): Context {
   const { overflow, projection } = state;
   const context = contextOf(state);
   if (trigger !== 'OVERFLOW') return context;
-  const isOfChosen = !overflow || overflow.alias === projection.configuration.model;
-  return isOfChosen && !overflow?.local ? markOfOverflow(context) : context;
+  const isOfChosen = !overflow || overflow.chosen === projection.configuration.model;
+  return isOfChosen && !overflow?.fault.local ? markOfOverflow(context) : context;
 }
 
 const isRead = (state: State): boolean => state.conversationFrom === 0;

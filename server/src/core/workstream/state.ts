@@ -20,7 +20,7 @@ import {
 } from 'schema/projection';
 import type { Deed } from '../effects.ts';
 import type { Receipt } from '../journal/receipt.ts';
-import type { Room } from '../context/meter.ts';
+import { withRoom, type Room } from '../context/meter.ts';
 import type { Cut } from '../context/watermark.ts';
 import type { ModelFault } from '../models/fault.ts';
 import type { Ladder } from '../models/ladder.ts';
@@ -36,6 +36,15 @@ export interface Attempt {
   readonly waits: boolean;
   /** It is being ended because another model was chosen while it waited. */
   readonly recalled: boolean;
+}
+
+/** Why the conversation is summarised where it did not fit, and of whom that was asked (D-39). */
+export interface Overflow {
+  readonly fault: ModelFault;
+  /** The model that was chosen then: of another one it says nothing. */
+  readonly chosen: string;
+  /** How far the ladder was climbed: what failed first is what is reported. */
+  readonly ladder: Ladder;
 }
 
 /** A summary that is being made (D-40). */
@@ -97,8 +106,8 @@ export interface State {
   readonly durableBatches: number;
   readonly attempt: Attempt | null;
   readonly summary: Summary | null;
-  /** Why the conversation was summarised, when it did not fit; reported when that does not help (D-39). */
-  readonly overflow: ModelFault | null;
+  /** Set from when it did not fit until the next answer; reported when a summary does not help (D-39). */
+  readonly overflow: Overflow | null;
   /** Summaries of this turn that stand for results which the model has not read. */
   readonly unread: number;
   /** What was found of the model that was asked last; null: none was asked since it was chosen. */
@@ -172,6 +181,6 @@ export const isLatched = (turn: Turn | null): boolean => turn?.phase === 'INTERR
 
 /** How full the context is, with what is known of the model beside the journal. */
 export const contextOf = ({ projection, room }: State): Context =>
-  room ? { ...projection.context, ...room } : projection.context;
+  room ? withRoom(projection.context, room) : projection.context;
 
 export const liveTurnOf = (state: State): Turn | null => liveTurn(state.projection);

@@ -781,8 +781,12 @@ export const laws: Laws = {
       onEnd: (world) => {
         let known: string | undefined;
         let begun: CompactionTrigger[] = [];
+        let model = '';
         for (const e of world.journal) {
           if (e.kind === 'ASSISTANT' || isGrant(e)) begun = [];
+          // For another model nothing was tried yet.
+          if (e.kind === 'CONFIGURATION' && e.configuration.model !== model) begun = [];
+          if (e.kind === 'CONFIGURATION') ({ model } = e.configuration);
           if (e.kind !== 'TURN') continue;
           if (isSettled(e.turn)) begun = [];
           const { id, trigger } = e.turn.compaction ?? {};

@@ -1,0 +1,73 @@
+/** Owns: what is learnt of an endpoint that says, as it refuses what is too long, how much its model reads (D-39). */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { withLimits } from '../../src/app/limits.ts';
+import type { Model, ModelFault, ModelInfo } from '../../src/ports/model.ts';
+import { createFakeModel, type FakeModel } from '../support/fake-model.ts';
+
+let fake: FakeModel;
+let info: Partial<ModelInfo>;
+let model: Model;
+
+beforeEach(() => {
+  fake = createFakeModel();
+  info = { window: 128_000 };
+  model = withLimits({
+    ...fake,
+    list: () => fake.list().map((known) => ({ ...known, ...info })),
+  });
+});
+
+const [{ alias }] = createFakeModel().list() as [ModelInfo];
+const window = (): number | null => model.list().find((known) => known.alias === alias)!.window;
+
+/** It is asked, and fails. */
+async function refuses(message: string, kind: ModelFault['kind'] = 'CONTEXT_OVERFLOW'): Promise<void> {
+  const request = {
+    workstreamId: 'w',
+    model: { alias, temperature: null, effort: null },
+    lane: null,
+    givenUp: [],
+    messages: [],
+    tools: [],
+  };
+  const ended = model.call(request, new AbortController().signal, () => {});
+  fake.calls.at(-1)!.fail({ kind, alias, message });
+  await ended;
+}
+
+describe('A refusal', () => {
+  it.each([
+    ["This model's maximum context length is 6000 tokens. However, you requested 9000 tokens.", 6_000],
+    ['the request exceeds the available context size (4,096 tokens), try increasing it', 4_096],
+    ['Requested token count exceeds the context window of 8192 tokens', 8_192],
+  ])('that names what the model reads is believed: %s', async (message, served) => {
+    await refuses(message);
+    expect(window()).toBe(served);
+  });
+
+  it('is believed where nothing is known of the model', async () => {
+    info = { window: null };
+    await refuses('maximum context length is 6000 tokens');
+    expect(window()).toBe(6_000);
+  });
+
+  it.each([
+    'maximum context length is 200000 tokens',
+    'maximum context length is 3 tokens',
+    'This is too long: you sent 9000 tokens.',
+  ])('that names no less, or nothing that can be, changes nothing: %s', async (message) => {
+    await refuses(message);
+    expect(window()).toBe(128_000);
+  });
+
+  it('for another reason changes nothing', async () => {
+    await refuses('maximum context length is 6000 tokens', 'RATE_LIMIT');
+    expect(window()).toBe(128_000);
+  });
+
+  it('is forgotten when the model is set up otherwise', async () => {
+    await refuses('maximum context length is 6000 tokens');
+    info = { window: 32_000 };
+    expect(window()).toBe(32_000);
+  });
+});
