@@ -3,7 +3,7 @@
  * Does not own: talking to it (`caller.ts`), or telling the operator (`choose.ts`).
  */
 import type { Clock } from '../../ports/clock.ts';
-import type { Endpoint } from './endpoint.ts';
+import { addressOf, type Endpoint } from './endpoint.ts';
 import { endpointFetch } from './endpoint-fetch.ts';
 import { codeOf } from './faults.ts';
 import { unpacked } from './post.ts';
@@ -80,7 +80,7 @@ export async function listModels(
   const cancel = clock.after(withinMs, () => controller.abort());
   let answered = false;
   try {
-    const response = await endpointFetch(`${baseUrl}/models`, {
+    const response = await endpointFetch(addressOf(baseUrl, '/models'), {
       signal: controller.signal,
       redirect: 'manual',
       headers: {

@@ -1,12 +1,16 @@
 /**
- * Owns: the `fetch` with which endpoints are asked. The one built into Node 24 throws where nobody can catch it when a
- * connection ends behind much that is packed (nodejs/undici 5360), so an endpoint could end the server: what is packed it may
- * send even when asked not to.
+ * Owns: the `fetch` with which endpoints are asked, and that no answer of one ends the server or those of others. The one
+ * built into Node 24 throws where nobody can catch it when a connection ends behind much that is packed (nodejs/undici
+ * 5360), which an endpoint may send even when asked not to; so may HTTP/2, where all calls to a host share one connection,
+ * and one answer that is malformed breaks all.
  */
-import { Agent, fetch as ownFetch } from 'undici';
+import { Agent, EnvHttpProxyAgent, fetch as ownFetch } from 'undici';
 
-/** Without it the connections would be made by the one that is built in. */
-const dispatcher = new Agent();
+const options = { allowH2: false } as const;
+
+/** Without one the connections would be made by the one that is built in. Proxies are taken from the environment as there. */
+const dispatcher =
+  process.env['NODE_USE_ENV_PROXY'] === '1' ? new EnvHttpProxyAgent(options) : new Agent(options);
 
 /** As the one that is built in, whose types name classes of its own. */
 export const endpointFetch = ((url: string, init: object) =>

@@ -51,6 +51,13 @@ export function parseEndpoint(baseUrl: string, apiKey: string | undefined): Endp
   };
 }
 
+/** Address of a path at an endpoint, behind which the endpoint's own parameters stay. */
+export function addressOf(baseUrl: string, path: string): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`;
+  return url.href;
+}
+
 /** Whether a parameter of an address may be a credential: a version, or what is only switched on, is none. */
 const isSecret = (name: string, value: string): boolean =>
   value.length >= 16 || (value.length >= 4 && /key|token|secret|auth|pass|sig|code/i.test(name));

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Binding } from './binding.ts';
+import { addressOf } from './endpoint.ts';
 import { endpointFetch } from './endpoint-fetch.ts';
 import { unpacked } from './post.ts';
 import { isRecord, parseJson, readText, textOf, type Json } from './wire/json.ts';
@@ -58,7 +59,7 @@ export function createWindows(deps: { readonly clock: Clock }): Windows {
 async function servedWindow(clock: Clock, { endpoint, model }: Binding): Promise<number | null> {
   const { baseUrl, authorization } = endpoint;
   const ask = (url: string): Promise<unknown> => getJson(clock, url, authorization);
-  const listed = await ask(`${baseUrl}/models`);
+  const listed = await ask(addressOf(baseUrl, '/models'));
   const data = isRecord(listed) && Array.isArray(listed['data']) ? (listed['data'] as unknown[]) : [];
   const names = [model, `${model}:latest`, `models/${model}`];
   const entry = data.filter(isRecord).find((item) => names.includes(textOf(item['id'])));
@@ -66,7 +67,7 @@ async function servedWindow(clock: Clock, { endpoint, model }: Binding): Promise
   if (said !== null || !entry) return said;
   // llama.cpp says there with how much it was started, and in its list only for what the model was trained.
   if (!isRecord(entry['meta'])) return null;
-  const props = await ask(`${baseUrl.replace(/\/v1$/, '')}/props`);
+  const props = await ask(addressOf(baseUrl.replace(/\/v1(?=\/*(?:\?|$))/, ''), '/props'));
   const settings = isRecord(props) ? props['default_generation_settings'] : undefined;
   return isRecord(settings) ? countOf(settings['n_ctx']) : null;
 }

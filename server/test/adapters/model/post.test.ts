@@ -1,5 +1,6 @@
 /** Owns: how a body gets to an endpoint over HTTP: whole, with its length, and nowhere else. */
 import { randomBytes } from 'node:crypto';
+import { spawn } from 'node:child_process';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -158,3 +159,36 @@ test.each(['does as it is asked', 'packs all the same'])(
     expect(took).toEqual(['identity', 'identity', 'identity']);
   },
 );
+
+test('no endpoint is spoken to in HTTP/2, where one bad answer breaks those of all others on the connection (broke: it did)', async () => {
+  const hellos: Buffer[] = [];
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (hello) => (hellos.push(hello), socket.destroy()));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  const binding = bindingFor(`https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+  expect((await createAsker(binding)()).outcome).toMatchObject({ type: 'failed', kind: 'CONNECTION' });
+  expect(hellos.length).toBeGreaterThan(0);
+  // What the client offers to speak, each behind its length.
+  for (const offer of ['\x02h2\x08http/1.1', '\x08http/1.1\x02h2'])
+    for (const hello of hellos) expect(hello.includes(offer, 0, 'latin1')).toBe(false);
+});
+
+test('a proxy is taken from the environment where Node is told to', async () => {
+  const asked: string[] = [];
+  await using proxy = await listen();
+  const child = spawn(
+    process.execPath,
+    [
+      '--input-type=module-typescript',
+      '-e',
+      `import { endpointFetch } from ${JSON.stringify(new URL('../../../src/adapters/model/endpoint-fetch.ts', import.meta.url).href)}; const answer = await endpointFetch('http://nowhere.invalid/v1/models', {}); console.log(answer.status);`,
+    ],
+    { env: { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy.url.replace(/\/v1$/, '') } },
+  );
+  child.stdout.on('data', (text: Buffer) => asked.push(text.toString().trim()));
+  await new Promise((resolve) => child.once('close', resolve));
+  expect(asked).toEqual(['200']);
+});

@@ -3,15 +3,16 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Binding } from '../../../src/adapters/model/binding.ts';
+import { listModels } from '../../../src/adapters/model/discover.ts';
 import { createWindows } from '../../../src/adapters/model/windows.ts';
 import { createTestClock } from '../../support/clock.ts';
-import { bindingFor } from './harness.ts';
+import { bindingFor, createAsker } from './harness.ts';
 
 let server: Server | null = null;
 afterEach(() => server?.close());
 
 /** An endpoint that answers these paths with JSON, the rest with this status; `asked` are the paths it was asked, in order. */
-async function endpoint(answers: Readonly<Record<string, unknown>>, status = 404) {
+async function endpoint(answers: Readonly<Record<string, unknown>>, status = 404, base = '/v1') {
   const asked: string[] = [];
   const keys: (string | undefined)[] = [];
   server = createServer((request, response) => {
@@ -23,7 +24,7 @@ async function endpoint(answers: Readonly<Record<string, unknown>>, status = 404
   });
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return { asked, keys, binding: bindingFor(`http://127.0.0.1:${port}/v1`, { model: 'm1' }) };
+  return { asked, keys, binding: bindingFor(`http://127.0.0.1:${port}${base}`, { model: 'm1' }) };
 }
 
 async function windowOf(binding: Binding): Promise<number | null> {
@@ -58,6 +59,22 @@ describe('The window of a model', () => {
     });
     expect(await windowOf(binding)).toBe(16_384);
     expect(asked).toEqual(['/v1/models', '/props']);
+  });
+
+  it('is asked for where the calls go, with the parameters of that address behind the path', async () => {
+    const { binding, asked } = await endpoint(
+      {
+        '/v1/models?key=k1': { data: [{ id: 'm1', meta: { n_ctx_train: 131_072 } }] },
+        '/props?key=k1': { default_generation_settings: { n_ctx: 16_384 } },
+      },
+      404,
+      '/v1?key=k1',
+    );
+    expect(await windowOf(binding)).toBe(16_384);
+    expect(asked).toEqual(['/v1/models?key=k1', '/props?key=k1']);
+    await listModels(createTestClock(), binding.endpoint, 10_000);
+    await createAsker(binding)();
+    expect(asked.slice(2)).toEqual(['/v1/models?key=k1', '/v1/chat/completions?key=k1']);
   });
 
   it('is that of the model of this name, also where the list has a longer one', async () => {
