@@ -61,7 +61,7 @@ const waitsFor = (found: string): readonly Step[] => [
   },
   { when: (body) => lastMessage(body).role === 'tool', stream: ['I wait for it.'] },
   {
-    when: (body) => String(lastMessage(body).content).includes('the watch "pull request" fired'),
+    when: (body) => String(lastMessage(body).content).includes('> pull request\n'),
     stream: [found],
   },
 ];

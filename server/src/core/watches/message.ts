@@ -16,7 +16,9 @@ export function fireAsTold(fire: Fire): string {
   const { definition, elapsedSeconds, exitCode, output, error, ended } = fire;
   const { name, command, condition, instruction } = definition;
   return [
-    `[From the server: the watch "${name}" ${what(fire)}. ${whichPoll(fire)}, ${spanOf(elapsedSeconds)} after it was made.${ended ? ' It has ended.' : ''}${left(fire)}]`,
+    `[From the server: a watch ${what(fire)}. ${whichPoll(fire)}, ${spanOf(elapsedSeconds)} after it was made.${ended ? ' It has ended.' : ''}${left(fire)}]`,
+    'Its name:',
+    quoted(name),
     'Command:',
     quoted(cutMiddle(command, mostTold)),
     ...(condition === null ? ['It waits for another output.'] : ['Condition:', quoted(condition)]),
