@@ -165,6 +165,17 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'cd /; rm -rf "$X"*',
     'unset X; rm -rf $X/*',
     'find "$X"/ -delete',
+    'rm -rf "$1"/*',
+    'D=$1; rm -rf "$D"/*',
+    'set -u; X=; rm -rf "$X"/*',
+    'f() { rm -rf "$1"/*; }; f "$X"',
+    'rm -rf "${X:+$X}"/',
+    'x=$UNSET; rm -rf "${x:-}"/*',
+    'x=$UNSET; rm -rf "${x:-/}"',
+    // What gets a value only after it was needed, or none
+    'clean() { rm -rf "$OUT"/*; }; clean; OUT=dist',
+    'clean() { rm -rf "$OUT"/*; }; OUT=; clean',
+    'OUT=""; trap \'rm -rf "$OUT"/*\' EXIT',
     // Where a pattern or braces may stand for it
     'rm -rf /{b,e}*',
     'rm -rf /{bin,etc}',
@@ -198,6 +209,17 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'find / -print0 | xargs -0 rm -rf',
     'find / -exec sh -c \'rm -rf "$1"\' _ {} \\;',
     'rsync -a --delete empty/ /',
+    // Without its folders, which is as bad
+    'rm -f /etc/*',
+    'rm /bin/*',
+    'rm -f /usr/lib/*',
+    'cd /etc && rm *',
+    'find / -type f -exec rm -f {} +',
+    'find / -exec rm {} \\;',
+    'find /etc -type f -exec rm {} +',
+    'cd / && find . -type f -exec rm {} +',
+    'find / -type f -print0 | xargs -0 rm -f',
+    'find / -type f | xargs rm',
     // What is handed on
     'echo /* | xargs rm -rf',
     'rm -rf $(ls -d /*)',
@@ -216,6 +238,10 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'set -- a /; shift; rm -rf $1',
     'a[$(rm -rf /)]=1',
     'parallel rm -rf ::: /',
+    "sudo -s <<< 'rm -rf /'",
+    "sudo -i <<'EOF'\nrm -rf /\nEOF",
+    'echo "rm -rf /" | sudo --shell',
+    'echo "rm -rf /" | su',
     // Other ways to start it
     'env - rm -rf /',
     'env -C / rm -rf usr',
@@ -253,7 +279,13 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'echo b > /proc/sysrq-trigger',
     'echo o | sudo tee /proc/sysrq-trigger',
   ],
-  'ends every process of the user': ['kill -9 -1', 'kill -KILL -- -1', 'kill -s KILL -1'],
+  'ends every process of the user': [
+    'kill -9 -1',
+    'kill -KILL -- -1',
+    'kill -s KILL -1',
+    'kill -10 -1',
+    'kill -s 06 -1',
+  ],
   [disk]: [
     'dd if=/dev/zero of=/dev/sda',
     'dd of=/dev/nvme0n1 if=x',
@@ -284,6 +316,9 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'parted -s /dev/sda mklabel gpt',
     'badblocks -w /dev/sda',
     'mkswap /dev/sda2',
+    'sfdisk /dev/sda < table',
+    'echo , | sudo sfdisk --force /dev/nvme0n1',
+    'cp -t /dev/sda x',
   ],
   [secrets]: [
     'cat /proc/1/environ',
@@ -321,7 +356,14 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'x=$(< /proc/self/environ)',
     'ps auxe',
   ],
-  'makes a new file system': ['mkfs /dev/sda1', 'mkfs.ext4 -F /dev/sda1', 'sudo mkfs.xfs "$DISK"', 'mkfs'],
+  'makes a new file system': [
+    'mkfs /dev/sda1',
+    'mkfs.ext4 -F /dev/sda1',
+    'sudo mkfs.xfs "$DISK"',
+    'mkfs.xfs /dev/"$(cat disk)"',
+    'mkfs.xfs "$(cat disk)"',
+    'mkfs',
+  ],
   'starts itself again and again': [
     ':(){ :|:& };:',
     ':() { : | : & }; :',
@@ -329,6 +371,9 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'bomb() { bomb | bomb & }; bomb',
     'f() { f & f; }; f',
     'function b { b | b; }',
+    'b() { true && b | b; }',
+    'b() { while :; do b | b & done; }',
+    'b() { sleep 1 && b & b; }',
   ],
   'moves the system itself': [
     'mv "$X"/* /tmp',
@@ -336,6 +381,11 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'mv / /tmp',
     'mv /* /tmp',
     'mv -t /tmp /',
+    'mv /etc -t /tmp',
+    'mv -t/tmp /usr',
+    'mv --target-directory /tmp /etc',
+    'mv --target=/tmp -- /etc',
+    'mv -S .bak -ft /tmp /*',
     'sudo mv /usr /usr.old',
   ],
   'changes the permissions of the whole system': [
@@ -346,6 +396,15 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'chmod -R 777 /*',
     'chmod -R 000 /{bin,usr}',
     'chmod -R 777 $X/*',
+  ],
+  'takes the permissions of the whole system away': [
+    'chmod 000 /*',
+    'chmod 000 /',
+    'sudo chmod -x /usr/bin',
+    'chmod 0 /usr/bin/*',
+    'chmod -x /bin/*',
+    'chmod a-rx /usr/bin/*',
+    'find / -type f -exec chmod 000 {} +',
   ],
   'changes the owner of the whole system': [
     'chown -R me /',
@@ -387,6 +446,58 @@ const harmless = [
   '. ./env.sh && rm -rf "$X"/*',
   'eval "$(cat env)"; rm -rf "$X"/*',
   'f() { rm -rf "$2"/*; }',
+  // Who has looked may go on, wherever the value comes from
+  'DIR="$BUILD_DIR"; [ -n "$DIR" ] || exit 1; rm -rf "$DIR"/*',
+  'DIR="$1"; [ -d "$DIR" ] || exit 1; rm -rf "$DIR"/*',
+  'D=$1; : "${D:?}"; rm -rf "$D"/*',
+  'D=${1:?which}; rm -rf "$D"/*',
+  'f() { local d=${1:?}; rm -rf "$d"/*; }; f "$DIR"',
+  'f() { [ -n "$1" ] || return 1; rm -rf "$1"/*; }; f "$DIR"',
+  'f() { local d="${1:-build}"; rm -rf "$d"/*; }; f "$DIR"',
+  '[ -n "$2" ] && rm -rf "$2"/*',
+  '[ $# -eq 1 ] || exit 1; rm -rf "$1"/*',
+  '(( $# )) || exit 1; rm -rf "$1"/*',
+  'set -u; D=$1; rm -rf "$D"/*',
+  'OUT=; [ -f .env ] && . ./.env; [ -n "$OUT" ] && rm -rf "$OUT"/*',
+  'OUT=; . ./.env; rm -rf "$OUT"/*',
+  'rm -rf "${D:+$D/}"*',
+  '[ ${#X} -gt 0 ] && rm -rf "$X"/*',
+  '[[ -v OUT ]] && rm -rf "$OUT"/*',
+  'test -v OUT && rm -rf "$OUT"/*',
+  `case "$OUT" in ''|/) exit 1;; esac; rm -rf "$OUT"/*`,
+  'case $1 in --out) OUT="$2" ;; esac; [ -n "$OUT" ] && rm -rf "$OUT"/*',
+  // What is run later finds what was set by then
+  'TMP=; cleanup() { [ -n "$TMP" ] && rm -rf "$TMP"/*; }; trap cleanup EXIT; TMP=$(mktemp -d); make',
+  'clean() { rm -rf "$OUT"/*; }; OUT=dist; clean',
+  'OUT=; clean() { rm -rf "$OUT"/*; }; OUT=dist; clean',
+  'clean() { rm -rf "$OUT"/*; }; for OUT in a b; do clean; done',
+  'trap \'rm -rf "$T"/*\' EXIT; T=$(mktemp -d); cp a "$T"',
+  'T=""; trap \'rm -rf "$T"/*\' EXIT; read -r T < list',
+  // Who looks for a place to put things names the system as that
+  'mv -t /usr/bin ./tool',
+  'mv -ft /etc x',
+  'mv -t/etc -S .bak x',
+  'mv --target-directory /etc a.conf',
+  'mv --target-directory=/etc a.conf',
+  "find . -name '*.conf' -exec mv -t /etc {} +",
+  'ls *.so | xargs mv -t /usr/lib',
+  'cp -t . /dev/sda',
+  'install -m 755 -t /usr/bin x',
+  'rm -f /etc/*.bak /etc/nginx/*',
+  'cd /; rm *',
+  'find . -type f -exec rm -f {} +',
+  'find $D -type d -exec rm -rf {} +',
+  'find / -name x -type f | xargs rm -f',
+  'find / -type f | xargs ls -l',
+  'chmod 755 /home/*',
+  'chmod go-rwx /home/* && chmod 000 /tmp/*',
+  'chmod 755 / /etc; chmod -x "$DIR"/*',
+  'find /home -type f -exec chmod -x {} +',
+  'find /root -type f | xargs rm -f',
+  "sudo -s; sudo -s <<< 'ls /'; sudo -i ls; sudo -n <<< 'rm -rf /'",
+  'kill -0 -1',
+  'kill -s 0 -1',
+  'sfdisk -d /dev/sda > table; sfdisk --list /dev/sda',
   'rm -rf /t*',
   'rm -rf {a..z}*',
   'rm -rf /srv/{a,b}/*',
@@ -510,6 +621,9 @@ const harmless = [
   'echo "> /dev/sda"',
   'mkfs.ext4 ./disk.img',
   'mkfs.ext4 --help',
+  'mkfs.ext4 -F "$(mktemp)"',
+  'disk=$(mktemp -t disk.XXX); truncate -s 1G "$disk"; mkfs.ext4 "$disk"',
+  'mkfs.ext4 disk$N.img',
   'ls /proc/self',
   'cat /proc/self/status',
   'cat /proc/cpuinfo environ',
@@ -518,6 +632,9 @@ const harmless = [
   'walk() { [ -d "$1" ] && walk "$1/a"; walk "$1/b"; }; walk .',
   'walk() { for d in */; do (cd "$d" && walk) & done; wait; }; walk',
   'a() { b | b; }; a',
+  'visit() { deps "$1" | while read -r d; do visit "$d"; done; opt "$1" && visit opt; }; visit a',
+  'sort() { [ $# -lt 2 ] && return; sort "$1" & sort "$2"; }; sort a b',
+  'fib() { if (( $1 < 2 )); then echo 1; else fib $(($1-1)) & fib $(($1-2)); fi; }; fib 3',
   'xargs rm -rf',
   'ls | xargs rm -rf',
   'echo a b | xargs rm -rf',
@@ -548,16 +665,42 @@ describe('a denied command (D-82)', () => {
   });
 
   it('is named by the part that is meant, and shortened where that is long', () => {
-    expect(deniedIn('cd /srv && x=/; ls; sudo rm -rf "$x" | cat')).toBe(
+    expect(deniedIn('cd /srv && ls; sudo sh -c "rm  -rf \'/\'" | cat')).toBe(
       '"rm -rf /" is never run, because it deletes the system itself.',
     );
     expect(deniedIn('echo $HOME; rm -rf "$HOME" /*')).toBe(
-      '"rm -rf … /*" is never run, because it deletes the system itself.',
+      '"rm -rf "$HOME" /*" is never run, because it deletes the system itself.',
     );
     const long = deniedIn(`rm -rf / ${'😀'.repeat(500)}`);
     expect(long).toMatch(/^"rm -rf \/ 😀+…" is never run/u);
     expect(long?.isWellFormed()).toBe(true);
     expect(long?.length).toBeLessThan(200);
+  });
+});
+
+describe('what is said of a denied command (D-82)', () => {
+  const when = (name: string): string =>
+    `deletes the system itself when $${name} is empty or not set: write \${${name}:?} for it.`;
+
+  it.each([
+    ['what it comes to', 'x=/; sudo rm -rf "$x"', 'rm -rf "$x"', 'itself: it comes to "rm -rf /".'],
+    ['what it starts', 'find / -exec rm {} +', 'find / -exec rm {} +', 'itself: it comes to "rm /*/*".'],
+    ['what it is handed', 'echo / | xargs rm -rf', 'xargs rm -rf', 'itself: it comes to "rm -rf /".'],
+    ['what to write for a variable nobody set', 'rm -rf "$OUT"/*', 'rm -rf "$OUT"/*', when('OUT')],
+    ['what to write for an empty one', 'TMP=; rm -rf "$TMP"/*', 'rm -rf "$TMP"/*', when('TMP')],
+    ['what to write for a parameter', 'rm -rf "$1"/*', 'rm -rf "$1"/*', when('1')],
+    ['the one that matters', 'mv $A x; rm -rf $A "${B%/}"/*', 'rm -rf $A "${B%/}"/*', when('B')],
+    [
+      'what to write, if not for which',
+      'c=$X/; rm -rf "${c}"',
+      'rm -rf "${c}"',
+      'not set: write ${NAME:?} for it.',
+    ],
+    ['what is in a text', `c='rm -rf "$X"/*'; eval "$c"`, 'rm -rf "$X"/*', when('X')],
+  ])('are the words of who wrote it, with %s: %s', (_, command, written, said) => {
+    const sentence = deniedIn(command);
+    expect(sentence).toContain(`${written}" is never run, because it `);
+    expect(sentence?.endsWith(said)).toBe(true);
   });
 });
 
@@ -703,6 +846,14 @@ describe('reading a command', () => {
     ['here-documents that nobody closes', filled("<<'a'\n")],
     ['assignments and groups', filled('a=(')],
     ['backquotes', filled('`')],
+    ['here-documents with tabs that nearly end', `${"a <<-'a'\n".repeat(4_000)}${'ba\n'.repeat(9_000)}`],
+    ['here-documents with tabs', filled("a <<-'a'\n\t\tx\n\ta\n")],
+    ['variables and functions', `${'a=b;'.repeat(4_000)}${'f(){ a;};'.repeat(4_000)}`],
+    ['what looks like many assignments', `f(){ a;};echo '${'a['.repeat(30_000)}'`],
+    ['sourcing with many variables', `${'a=;b=;'.repeat(2_000)}${'. x;'.repeat(8_000)}`],
+    ['traps', filled("trap 'a' EXIT;")],
+    ['tests of parameters', filled('[ "$9" ];')],
+    ['a word with many variables', `rm -rf "${'$X'.repeat(5_000)}"/*`],
   ])('is bounded work: %s', (_, command) => {
     const took = Array.from({ length: 6 }, () => {
       const before = process.cpuUsage();
@@ -758,6 +909,25 @@ for name in docs reports; do
 done
 `;
     expect(deniedIn(of(part.repeat(Math.floor(length / part.length))))).toBeNull();
+  });
+
+  it.each([
+    ["<<'EOF'", 'EOF'],
+    ['<<"EOF"', 'EOF'],
+    ['<<\\EOF', 'EOF'],
+    ["<<-'EOF'", '\t\tEOF'],
+    ["<< '!EOF!'", '!EOF!'],
+    ["<<'END OF FILE'", 'END OF FILE'],
+    ["<<E'O'F", 'EOF'],
+  ])('takes what a here-document holds for a text, however its end is quoted: %s', (begin, end) => {
+    const lines = 'if (a) { b(); } | c; # `d`\n'.repeat(2_000);
+    const written = (after: string): string => `cat > a ${begin}\n${lines}${end}\n${after}`;
+    expect(deniedIn(written('ls'))).toBeNull();
+    expect(deniedIn(written('rm -rf /'))).toContain('deletes the system itself');
+    // As of a Makefile, where the same in the script itself is more than the parser can be given.
+    const many = '\t$(A) $(B)\n'.repeat(3_000);
+    expect(deniedIn(`cat > a ${begin}\n${many}${end}\nls`)).toBeNull();
+    expect(deniedIn(`cat > a ${begin}\n${end}\n${many}`)).toContain('too long');
   });
 
   it('finds what comes last in a command as long as one may be', () => {

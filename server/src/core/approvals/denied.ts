@@ -11,16 +11,19 @@
 import { cut } from '../kit/cut.ts';
 import { filesShownBy, looksThrough } from './files-shown.ts';
 import { readCommand, type Deed } from './shell-reading.ts';
-import { shown, UNKNOWN, UNSET } from './shell-signs.ts';
+import { plain, shown, UNKNOWN, UNSET } from './shell-signs.ts';
 import { foundBy } from './shell-starts.ts';
+import { beginsUnknown } from './shell-state.ts';
 import {
   holdsEnvironment,
+  holdsFiles,
   isDevice,
   isDisk,
   isEnvironment,
   isRoot,
   isSwitch,
   isSystem,
+  isSystemsOwn,
 } from './system-paths.ts';
 
 const maxShown = 120;
@@ -38,8 +41,8 @@ function judge(deed: Deed): string | null {
     case 'READS':
       return isEnvironment(deed.at(deed.file)) ? sentence(`< ${deed.file}`, reveals) : null;
     case 'RUNS': {
-      const why = whyNot(deed);
-      return why === null ? null : sentence([deed.program, ...deed.args].join(' '), why);
+      const found = whyNot(deed);
+      return found === null ? null : sentenceOf(deed, found);
     }
     case 'UNREAD':
       return sentence(
@@ -49,23 +52,51 @@ function judge(deed: Deed): string | null {
   }
 }
 
-function whyNot(run: Run): string | null {
-  if (showsEnvironment(run)) return reveals;
+interface Found {
+  readonly why: string;
+  /** The path that may not be. */
+  readonly path?: string;
+}
+
+function whyNot(run: Run): Found | null {
+  if (showsEnvironment(run)) return { why: reveals };
   // A script of somebody's own that is called `shutdown` is not the system's.
   if (run.isOwn) return null;
   const named = rules.get(run.program.startsWith('mkfs.') ? 'mkfs' : run.program) ?? [];
   for (const rule of named) {
     if ('holds' in rule) {
-      if (rule.holds(run)) return rule.why;
+      if (rule.holds(run)) return rule;
       continue;
     }
     const paths = rule.paths(run);
-    if (paths.some((path) => isSystem(run.at(path)))) return rule.why;
-    if (paths.some((path) => isSystemWhenUnset(run, path)))
-      return `${rule.why} when the variable in it is empty or not set: write \${NAME:?} for it`;
+    const path =
+      paths.find((each) => isSystem(run.at(each))) ?? paths.find((each) => isSystemWhenUnset(run, each));
+    if (path !== undefined) return { why: rule.why, path };
   }
   return null;
 }
+
+/** In the words of who wrote it, with what they come to where that is not to be seen, and with what to write instead. */
+function sentenceOf(run: Run, { why, path }: Found): string {
+  const { words, emptyIn } = run.written();
+  const written = words.join(' ');
+  const made = [run.program, ...run.args].join(' ');
+  if (words.length === 0 || bare(written).includes(bare(shown(made)))) return sentence(made, why);
+  const left = path === undefined ? undefined : bare(plain(path.replaceAll(UNSET, '')));
+  const word = words.find((each) => withoutVariables(bare(each)) === left && emptyIn(each).length > 0);
+  const [name] = word === undefined ? [] : emptyIn(word);
+  if (name !== undefined)
+    return sentence(written, `${why} when $${name} is empty or not set: write \${${name}:?} for it`);
+  if (path?.includes(UNSET) === true)
+    return sentence(written, `${why} when the variable in it is empty or not set: write \${NAME:?} for it`);
+  const meaning = made.includes(UNKNOWN) || made.includes(UNSET) ? path : made;
+  const isPlain = meaning === undefined || words.some((each) => bare(each) === bare(shown(meaning)));
+  return sentence(written, isPlain ? why : `${why}: it comes to "${shortened(meaning)}"`);
+}
+
+const bare = (text: string): string => text.replace(/\\\n|["'\\]/g, '').replace(/\s+/g, ' ');
+
+const withoutVariables = (word: string): string => word.replace(/\$(?:\w+|\{[^{}]*\})/g, '');
 
 /** Only a root that nobody has named: `"$PREFIX"/lib` is somebody's own, and `/usr/$NAME` may be all of it. */
 function isSystemWhenUnset(run: Run, path: string): boolean {
@@ -74,10 +105,13 @@ function isSystemWhenUnset(run: Run, path: string): boolean {
   return path.startsWith(UNSET) ? isRoot(left) : isSystem(left);
 }
 
-const sentence = (part: string, why: string): string => {
+const shortened = (part: string): string => {
   const line = shown(part).replace(/\s+/g, ' ');
-  return `"${line.length > maxShown ? `${cut(line, maxShown - 1)}…` : line}" is never run, because it ${why}.`;
+  return line.length > maxShown ? `${cut(line, maxShown - 1)}…` : line;
 };
+
+const sentence = (part: string, why: string): string =>
+  `"${shortened(part)}" is never run, because it ${why}.`;
 
 type Run = Extract<Deed, { type: 'RUNS' }>;
 
@@ -95,7 +129,8 @@ const allRules: readonly Rule[] = [
   {
     programs: ['rm'],
     why: 'deletes the system itself',
-    paths: (run) => (has(run, 'rR', 'recursive') ? operands(run) : []),
+    paths: (run) =>
+      has(run, 'rR', 'recursive') ? operands(run) : operands(run).filter((path) => holdsFiles(run.at(path))),
   },
   {
     programs: ['find'],
@@ -113,12 +148,20 @@ const allRules: readonly Rule[] = [
   {
     programs: ['mv'],
     why: 'moves the system itself away',
-    paths: (run) => (has(run, 't', 'target-directory') ? operands(run) : operands(run).slice(0, -1)),
+    paths: (run) => moved(run).from,
   },
   {
     programs: ['chmod', 'setfacl', 'chattr'],
     why: 'changes the permissions of the whole system',
     paths: (run) => (has(run, 'R', 'recursive') ? operands(run) : []),
+  },
+  {
+    programs: ['chmod'],
+    why: 'takes the permissions of the whole system away',
+    paths: (run) =>
+      run.args.some((arg) => takesAll.test(arg))
+        ? operands(run).filter((path) => isSystemsOwn(run.at(path)))
+        : [],
   },
   {
     programs: ['chown', 'chgrp'],
@@ -157,7 +200,11 @@ const allRules: readonly Rule[] = [
     // The process -1 is every one there is; alone it is a signal.
     programs: ['kill'],
     why: 'ends every process of the user the server runs as, the server among them',
-    holds: ({ args }) => args.length > 1 && args.at(-1) === '-1',
+    holds: ({ args }) =>
+      args.length > 1 &&
+      args.at(-1) === '-1' &&
+      // Asks only whether there are any.
+      !/^(?:-0|-[sn] ?0|--signal[ =]0)(?: |$)/.test(args.join(' ')),
   },
   {
     programs: ['dd'],
@@ -189,9 +236,16 @@ const allRules: readonly Rule[] = [
           : has(run, 'w', 'write-mode')) && operands(run).some((operand) => isDisk(run.at(operand))),
   },
   {
-    programs: ['cp', 'mv', 'install'],
+    programs: ['sfdisk'],
     why: overwrites,
-    holds: (run) => isDisk(run.at(operands(run).at(-1) ?? '')),
+    holds: (run) =>
+      !run.args.some((arg) => listsPartitions.test(arg)) &&
+      operands(run).some((operand) => isDisk(run.at(operand))),
+  },
+  {
+    programs: ['cp', 'mv', 'install', 'ln'],
+    why: overwrites,
+    holds: (run) => isDisk(run.at(moved(run).to)),
   },
 ];
 
@@ -227,8 +281,38 @@ function operands({ args }: Run): readonly string[] {
   return [...args.slice(0, end).filter((arg) => !/^-./.test(arg)), ...args.slice(end + 1)];
 }
 
+/** What `mv` and its like take, and where they put it: named last, or by `-t`. */
+function moved({ program, args }: Run): { readonly from: readonly string[]; readonly to: string } {
+  const from: string[] = [];
+  let to: string | undefined;
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] as string;
+    if (arg === '--') {
+      from.push(...args.slice(index + 1));
+      break;
+    }
+    if (arg.startsWith('--')) {
+      const [name = '', value] = arg.split(/=(.*)/s);
+      if (name.length > 3 && '--target-directory'.startsWith(name)) to = value ?? args[++index] ?? '';
+    } else if (/^-./.test(arg)) {
+      const valued = program === 'install' ? /[tSgmo]/ : /[tS]/;
+      const at = arg.search(valued);
+      if (at < 0) continue;
+      const value = at < arg.length - 1 ? arg.slice(at + 1) : (args[++index] ?? '');
+      if (arg[at] === 't') to = value;
+    } else from.push(arg);
+  }
+  return to === undefined ? { from: from.slice(0, -1), to: from.at(-1) ?? '' } : { from, to };
+}
+
+/** A mode that leaves who owns the files without them. */
+const takesAll = /^(?:0+|[go]*[ua][ugoa]*-[rwxX]*[rxX][rwxX]*|-[rwxX]*[rxX][rwxX]*)$/;
+
+const listsPartitions =
+  /^(?:-[a-zA-Z]*[ldJFsTVngvh]|--(?:list|dump|json|list-free|show-size|show-geometry|list-types|verify|no-act|version|help)\b)/;
+
 const asksForHelp = ({ args }: Run): boolean =>
   args.some((arg) => /^(?:--help|--version|-h|-V)$/.test(arg)) && args.length === 1;
 
 const isPlainFile = (run: Run, path: string): boolean =>
-  path !== '' && !path.includes(UNKNOWN) && !path.includes(UNSET) && !isDevice(run.at(path));
+  path !== '' && !beginsUnknown(path) && !isDevice(run.at(path));

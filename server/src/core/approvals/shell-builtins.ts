@@ -1,11 +1,11 @@
 /**
  * Owns: what a shell does without starting anything: it goes to another folder, sets, reads and forgets variables, and prints
- * what it is told to; and `cat`, `tee` and `ls`, as far as they hand on what is known. Does not own: what runs a script
+ * what it is told to; and `cat`, `tee`, `ls` and `mktemp`, as far as they hand on what is known. Does not own: what runs a script
  * (`shell-reading.ts`).
  */
 import { plain, UNKNOWN, UNSET } from './shell-signs.ts';
 import { formatted, makesUnsetFail } from './shell-starts.ts';
-import { pathOf, valueIn, type Shell } from './shell-state.ts';
+import { anyBecomesSet, pathOf, valueIn, type Shell } from './shell-state.ts';
 
 const declares = new Set(['export', 'local', 'declare', 'readonly', 'typeset']);
 
@@ -22,6 +22,8 @@ export function doneByShell(
     for (const arg of args) {
       const [, name, value = ''] = /^([A-Za-z_]\w*)=(.*)$/s.exec(arg) ?? [];
       if (name !== undefined && valueIn(shell, name) === null) shell.variables.own.set(name, plain(value));
+      // `export $(xargs < .env)`
+      if (name === undefined && arg.includes(UNKNOWN)) anyBecomesSet(shell);
     }
     return '';
   }
@@ -38,6 +40,8 @@ export function doneByShell(
       shell.variables.own.set(named, formatted(args.slice(2)) ?? UNKNOWN);
       return '';
     }
+    case 'mktemp':
+      return temporary(args);
     case 'which':
       return args.length === 1 ? plain(args[0] as string) : null;
     case 'pwd':
@@ -74,6 +78,13 @@ export function doneByShell(
     default:
       return undefined;
   }
+}
+
+/** The path of a new file or folder; null when it is to be in a folder that is named otherwise. */
+function temporary(args: readonly string[]): string | null {
+  if (args.some((arg) => /^(?:-\w*p|--tmpdir)/.test(arg))) return null;
+  const template = args.find((arg) => !arg.startsWith('-')) ?? '';
+  return template.includes('/') ? template.replace(/X{3,}/, UNKNOWN) : `/tmp/${UNKNOWN}`;
 }
 
 function setPositional(args: readonly string[], shell: Shell): void {

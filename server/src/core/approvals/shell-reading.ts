@@ -19,11 +19,13 @@ import {
   type Redirection,
   type SyntaxNode,
 } from 'unbash';
+import { multiplies } from './fork-bombs.ts';
 import { doneByShell } from './shell-builtins.ts';
-import { plain, UNKNOWN, UNSET } from './shell-signs.ts';
+import { plain, STAR, UNKNOWN, UNSET } from './shell-signs.ts';
 import { isOutOfProportion, signsIn } from './shell-size.ts';
 import {
   afterOptions,
+  asksForShell,
   foundBy,
   givenScript,
   goneTo,
@@ -37,6 +39,7 @@ import {
   type Wrapper,
 } from './shell-starts.ts';
 import {
+  anyBecomesSet,
   apart,
   becomesSet,
   beginsUnknown,
@@ -57,12 +60,20 @@ export type Deed =
       readonly at: At;
       /** It is named by a path that is none of the system's: a script of the workspace, say. */
       readonly isOwn: boolean;
+      readonly written: () => Written;
     }
   | { readonly type: 'READS' | 'WRITES'; readonly file: string; readonly at: At }
   /** A function that starts itself more than once at a time. */
   | { readonly type: 'MULTIPLIES'; readonly name: string }
   /** The command is too long or too deep: there may be more than was told. */
   | { readonly type: 'UNREAD'; readonly command: string };
+
+/** The command by which something is run, in the words of who wrote it. */
+interface Written {
+  readonly words: readonly string[];
+  /** Those of the variables in a word that may be empty. */
+  readonly emptyIn: (word: string) => readonly string[];
+}
 
 /** The absolute path an operand means, without `.` and `..`; null when it cannot be known. */
 type At = (operand: string) => string | null;
@@ -87,12 +98,14 @@ type Judge = (deed: Deed) => string | null;
 export function readCommand(command: string, judge: Judge): string | null {
   const shell = newShell(workLimit, callLimit);
   const { reading } = shell;
-  script(command, { ...shell, judge });
+  script(command, { ...shell, judge, script: { text: '', assigned: [] } });
   return reading.found ?? (reading.isUnread ? judge({ type: 'UNREAD', command }) : null);
 }
 
 interface Reader extends Shell {
   readonly judge: Judge;
+  /** The script it is in, with the variables that get a value anywhere in it, once they were asked for. */
+  readonly script: { readonly text: string; assigned: readonly string[] | null };
 }
 
 function tell({ reading, judge }: Reader, deed: Deed): void {
@@ -104,10 +117,12 @@ function script(words: string, shell: Reader): string | null {
   const text = plain(words);
   if (shell.scripts > maxScripts) return giveUp(shell);
   if (!spend(shell, 60 + text.length)) return null;
-  const signs = signsIn(text, shell.reading.left / workOfSign);
+  const { signs, code } = signsIn(text, shell.reading.left / workOfSign);
   if (!spend(shell, workOfSign * signs)) return null;
-  const parsed = isOutOfProportion(text) ? null : parsedOf(text);
-  return parsed === null ? giveUp(shell) : read(parsed, { ...shell, scripts: shell.scripts + 1 });
+  const parsed = isOutOfProportion(code) ? null : parsedOf(text);
+  return parsed === null
+    ? giveUp(shell)
+    : read(parsed, { ...shell, scripts: shell.scripts + 1, script: { text, assigned: null } });
 }
 
 /** Null when its parts stand in each other deeper than the parser can go. */
@@ -166,12 +181,12 @@ function readNode(node: SyntaxNode, shell: Reader): string | null {
         tell(shell, { type: 'MULTIPLIES', name: node.name.value });
       }
       // Read where it is defined, too: it may be called in ways that are not followed.
-      read(node.body, { ...apart(shell), positional: anyArguments() });
+      read(node.body, { ...runLater(shell), positional: anyArguments() });
       return '';
     case 'For':
     case 'Select': {
       const words = node.wordlist?.flatMap((word) => fieldsOf(word, scopeOf(shell))) ?? shell.positional;
-      for (const word of words.length === 0 ? [UNKNOWN] : words) {
+      for (const word of new Set(words.length === 0 ? [UNKNOWN] : words)) {
         // The loop is not run for what is not set.
         if (!spend(shell, 1)) return null;
         shell.variables.own.set(node.name.value, word.replaceAll(UNSET, UNKNOWN));
@@ -179,16 +194,27 @@ function readNode(node: SyntaxNode, shell: Reader): string | null {
       }
       return null;
     }
-    default:
-      // Of the rest every command in it is read; a test or a sum only for what it substitutes.
-      forEachChild(node, (child) => {
-        if (child.type === 'CompoundList' || child.type === 'CaseItem' || child.type === 'Elif')
-          read(child, shell);
-        else substitutionsIn(child, scopeOf(shell));
-      });
-      if (node.type === 'TestCommand') asksAbout(node, shell);
+    case 'Case':
+      asksAbout(node.word, shell);
+      return readRest(node, shell);
+    case 'TestCommand':
+    case 'ArithmeticCommand':
+      readRest(node, shell);
+      asksAbout(node, shell);
       return null;
+    default:
+      return readRest(node, shell);
   }
+}
+
+/** Of the rest every command in it is read; a test or a sum only for what it substitutes. */
+function readRest(node: SyntaxNode, shell: Reader): null {
+  forEachChild(node, (child) => {
+    if (child.type === 'CompoundList' || child.type === 'CaseItem' || child.type === 'Elif')
+      read(child, shell);
+    else substitutionsIn(child, scopeOf(shell));
+  });
+  return null;
 }
 
 function inOrder(nodes: readonly SyntaxNode[], shell: Reader): string | null {
@@ -204,14 +230,44 @@ function inOrder(nodes: readonly SyntaxNode[], shell: Reader): string | null {
 /** Of a function that is not called yet. */
 const anyArguments = (): string[] => Array<string>(9).fill(UNKNOWN);
 
+/** By an assignment of something, a loop, or what reads into a variable; also one that is quoted, as nothing hangs on it. */
+const givesValue =
+  /(?<!\w)(?:([A-Za-z_]\w*)(?:\[[^\]\n]{0,20}\])?:?\+?=(?!(?:''|"")?(?:[\s;&|)}]|$))|(?:for|select|read|getopts|mapfile|readarray|printf[ \t]+-v)[ \t]+([^\n;&|<>()]{1,200}))/g;
+
+function assignedIn({ script: { text } }: Reader): readonly string[] {
+  const names = new Set<string>();
+  for (const [, name, list = ''] of text.matchAll(givesValue))
+    for (const each of name === undefined ? (list.match(/(?<![\w-])[A-Za-z_]\w*/g) ?? []) : [name])
+      names.add(each);
+  return [...names];
+}
+
+/** For what is run later, by a trap or a call: what gets a value anywhere in the script may have it by then. */
+function runLater(shell: Reader): Reader {
+  const later = apart(shell);
+  if (shell.script.assigned === null) {
+    if (!spend(shell, shell.script.text.length / 2)) return later;
+    shell.script.assigned = assignedIn(shell);
+  }
+  for (const name of shell.script.assigned) {
+    if (!spend(shell, 4)) break;
+    becomesSet(later, name);
+  }
+  return later;
+}
+
+const parameters = /\$\{?#?([A-Za-z_]\w*|[1-9]\d?|[#@*])/g;
+
 /** Who tests a variable knows that it may be empty, and goes on as if it were not. */
 function asksAbout(node: SyntaxNode, shell: Reader, depth = 0): void {
   if (depth > 16 || !spend(shell, 1)) return;
-  if (node.type === 'Word') {
-    if (!spend(shell, node.text.length)) return;
-    for (const [, name = ''] of node.text.matchAll(/\$\{?([A-Za-z_]\w*)/g)) becomesSet(shell, name);
+  if (node.type === 'Word' || node.type === 'ArithmeticCommand') {
+    const text = node.type === 'Word' ? node.text : node.body;
+    if (!spend(shell, text.length)) return;
+    for (const [, name = ''] of text.matchAll(parameters)) becomesSet(shell, name);
     return;
   }
+  if (node.type === 'TestUnary' && node.operator === '-v') becomesSet(shell, node.operand.value);
   forEachChild(node, (child) => {
     asksAbout(child, shell, depth + 1);
   });
@@ -224,7 +280,8 @@ const alwaysSet = new Set(
 
 const scopeOf = (shell: Reader): Scope => ({
   valueOf: (name) => {
-    if (/^[1-9]\d*$/.test(name)) return shell.positional[Number(name) - 1] ?? '';
+    if (/^[1-9]\d*$/.test(name))
+      return shell.positional[Number(name) - 1] ?? (shell.place.mayUnset ? '' : UNKNOWN);
     if (name === '@' || name === '*') return shell.positional.join(' ');
     if (name === 'PWD') return shell.place.cwd;
     return valueIn(shell, name);
@@ -232,6 +289,9 @@ const scopeOf = (shell: Reader): Scope => ({
   missing: (name) =>
     shell.place.mayUnset && /^[A-Za-z_]/.test(name) && !alwaysSet.has(name) ? UNSET : UNKNOWN,
   assign: (name, value) => void shell.variables.own.set(name, value),
+  becomesSet: (name) => {
+    becomesSet(shell, name);
+  },
   printed: (node) => read(node, apart(shell)),
   fileOf: (printed) => {
     const file = `/dev/fd/${63 + shell.reading.files.size}`;
@@ -242,7 +302,8 @@ const scopeOf = (shell: Reader): Scope => ({
   spend: (amount) => spend(shell, amount),
 });
 
-function readSimple({ prefix, name, suffix }: Command, shell: Reader): string | null {
+function readSimple(node: Command, shell: Reader): string | null {
+  const { prefix, name, suffix } = node;
   const scope = scopeOf(shell);
   for (const part of prefix) if (part.type === 'Assignment') assign(part, shell);
   const argv = name === undefined ? [] : [...fieldsOf(name, scope)];
@@ -255,8 +316,11 @@ function readSimple({ prefix, name, suffix }: Command, shell: Reader): string | 
   const input = redirect(redirections, shell);
   const [first] = argv;
   if (first === undefined) return '';
-  if (first === '[' || first === 'test')
+  if (first === '[' || first === 'test') {
     for (const part of suffix) if (part.type === 'Word') asksAbout(part, shell);
+    if (argv[1] === '-v') becomesSet(shell, argv[2] ?? '');
+  }
+  shell.reading.command = node;
   const body = shell.functions.get(first);
   if (body === undefined) return start(argv, { ...shell, input });
   return call(first, body, { ...shell, input, positional: argv.slice(1) });
@@ -312,25 +376,6 @@ function redirect(redirections: readonly Redirection[], shell: Reader): string |
   return input;
 }
 
-/** Whether a function starts itself twice, one beside the other: by a pipe or in the background. */
-function multiplies(name: string, body: SyntaxNode, shell: Reader): boolean {
-  let calls = 0;
-  let beside = false;
-  const look = (node: SyntaxNode, isBeside: boolean, depth: number): void => {
-    if (depth > 256 || !spend(shell, 'script' in node ? node.end - node.pos : 1)) return;
-    if (node.type === 'Command' && node.name?.value === name) {
-      calls++;
-      beside ||= isBeside;
-    }
-    const opens = node.type === 'Pipeline' || (node.type === 'Statement' && node.background === true);
-    forEachChild(node, (child) => {
-      look(child, isBeside || opens, depth + 1);
-    });
-  };
-  look(body, false, 0);
-  return calls > 1 && beside;
-}
-
 // --- What a program starts -----------------------------------------------------------------------------------------
 
 function start(argv: readonly string[], shell: Reader): string | null {
@@ -338,11 +383,26 @@ function start(argv: readonly string[], shell: Reader): string | null {
   const program = path.slice(path.lastIndexOf('/') + 1);
   if (shell.reading.depth > maxDepth) return giveUp(shell);
   if (!spend(shell, 16 + lengthOf(argv) * (program === 'find' ? 5 : 1))) return null;
-  tell(shell, { type: 'RUNS', program, args, at: at(shell), isOwn: isOwn(path, shell) });
+  const written = (): Written => writtenIn(shell);
+  tell(shell, { type: 'RUNS', program, args, at: at(shell), isOwn: isOwn(path, shell), written });
   shell.reading.depth++;
   const printed = follow(program, args, shell);
   shell.reading.depth--;
   return printed;
+}
+
+function writtenIn(shell: Reader): Written {
+  const { command } = shell.reading;
+  const words = command === null ? [] : [command.name, ...command.args].map((word) => word?.text ?? '');
+  const scope = scopeOf(shell);
+  const mayBeEmpty = (name: string): boolean => {
+    const value = scope.valueOf(name) ?? scope.missing(name);
+    return value === '' || value.includes(UNSET);
+  };
+  return {
+    words,
+    emptyIn: (word) => [...word.matchAll(parameters)].map(([, name = '']) => name).filter(mayBeEmpty),
+  };
 }
 
 const ofSystem = /^(?:\/(?:usr\/|opt\/|nix\/|run\/|snap\/|s?bin\/)|(?:\.\.\/)+(?:usr\/(?:local\/)?)?s?bin\/)/;
@@ -363,19 +423,18 @@ function follow(program: string, args: readonly string[], shell: Reader): string
   switch (program) {
     case 'eval': {
       const text = args.slice(args[0] === '--' ? 1 : 0).join(' ');
-      if (text.includes(UNKNOWN)) shell.place.mayUnset = false;
+      if (text.includes(UNKNOWN)) anyBecomesSet(shell);
       return script(text, shell);
     }
     case '.':
     case 'source': {
       const text = args[0] === '/dev/stdin' ? shell.input : shell.reading.files.get(args[0] ?? '');
       if (typeof text === 'string') return script(text, shell);
-      // It may have set any of them.
-      shell.place.mayUnset = false;
+      anyBecomesSet(shell);
       return null;
     }
     case 'trap':
-      return script(args.find((arg) => arg !== '--') ?? '', apart(shell));
+      return script(args.find((arg) => arg !== '--') ?? '', runLater(shell));
     case 'at':
     case 'batch':
       return shell.input === null ? null : script(shell.input, apart(shell));
@@ -387,7 +446,8 @@ function follow(program: string, args: readonly string[], shell: Reader): string
       const text = givenScript(args);
       if (text !== null) return script(text, apart(shell));
       const end = args.indexOf('--');
-      return end < 0 || end === args.length - 1 ? null : start(args.slice(end + 1), apart(shell));
+      if (end >= 0 && end < args.length - 1) return start(args.slice(end + 1), apart(shell));
+      return program === 'script' ? null : startShell([], shell);
     }
     case 'find':
       return startFound(args, shell);
@@ -415,7 +475,10 @@ function startWrapped(
     shell.variables.own.set(name, plain(value));
   }
   const argv = args.slice(index);
-  if (argv.length === 0) return program === 'exec' ? '' : null;
+  if (argv.length === 0) {
+    if (asksForShell(program, options)) return startShell([], shell);
+    return program === 'exec' ? '' : null;
+  }
   if (program === 'flock' && argv[0] === '-c') return script(argv[1] ?? '', apart(shell));
   if (program === 'parallel') return start(inParallel(argv, itemsOf(shell)), shell);
   if (program === 'xargs') return start(withItems(options, argv, itemsOf(shell)), shell);
@@ -453,8 +516,13 @@ function startShell(args: readonly string[], shell: Reader): string | null {
 function startFound(args: readonly string[], shell: Reader): string | null {
   const { starts, expression, narrowed } = foundBy(args);
   const commands = startedBy(expression);
+  // What is found lies in there, in the root mostly a folder deeper; where it is not known, it is as if it were the start.
+  const found = starts.map((place) => {
+    if (beginsUnknown(place)) return place;
+    return `${place.replace(/\/+$/, '')}/${STAR}${at(shell)(place) === '/' ? `/${STAR}` : ''}`;
+  });
   for (const argv of commands) {
-    for (const place of narrowed ? [UNKNOWN] : starts) {
+    for (const place of narrowed ? [UNKNOWN] : found) {
       if (!spend(shell, 16 + lengthOf(argv))) return null;
       start(
         argv.map((arg) => arg.replaceAll('{}', place)),
@@ -462,5 +530,5 @@ function startFound(args: readonly string[], shell: Reader): string | null {
       );
     }
   }
-  return narrowed || commands.length > 0 ? null : `${starts.join('\n')}\n`;
+  return narrowed || commands.length > 0 ? null : `${found.join('\n')}\n`;
 }

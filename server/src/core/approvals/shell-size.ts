@@ -17,7 +17,7 @@ const maxNested = 64;
 /** The ends of so many here-documents are looked for; what more of them hold counts as if it were commands. */
 const maxBodies = 50;
 
-/** Whether the parser would take much longer than the text is long. */
+/** Whether the parser would take much longer than the text is long, which it does not for what is left out of `code`. */
 export const isOutOfProportion = (text: string): boolean =>
   countOf(text, /[$<>]\(|\$\[/g) > maxSubstitutions ||
   isNested(text, /[$<>]\(|\)/g) ||
@@ -38,36 +38,67 @@ function isNested(text: string, marks: RegExp): boolean {
 
 /** What is quoted or a comment, the beginning of a here-document, or a sign by which the shell makes something of the text. */
 const token =
-  /\\[^]|\$'(?:[^'\\]|\\[^])*'?|'[^']*'?|"(?:[^"\\]|\\[^])*"?|(?<![^\s;&|()])#[^\n]*|<<<|<<[ \t]*(['"\\])?([\w.-]+)\1?|[\n|;&(){}`$*?[<>]/g;
+  /\\[^]|\$'(?:[^'\\]|\\[^])*'?|'[^']*'?|"(?:[^"\\]|\\[^])*"?|(?<![^\s;&|()])#[^\n]*|<<<|<<(-?)[ \t]*((?:'[^'\n]*'|"[^"\n]*"|\\.|[^\s'"\\;&|<>()`$])+)|[\n|;&(){}`$*?[<>]/g;
 
-/** How many of these there are, each quoted piece as one; where there are more than `enough`, the count so far. */
-export function signsIn(text: string, enough: number): number {
-  let signs = 0;
-  let bodies = 0;
-  const begun: { readonly delimiter: string; readonly isQuoted: boolean }[] = [];
-  token.lastIndex = 0;
-  for (let match = token.exec(text); match !== null && signs <= enough; match = token.exec(text)) {
-    const [found, quote, delimiter] = match;
-    if (delimiter !== undefined) begun.push({ delimiter, isQuoted: quote !== undefined });
-    signs += found.startsWith('"') ? 1 + expansionsIn(found) : 1;
-    if (found !== '\n') continue;
-    for (const { delimiter: name, isQuoted } of begun.splice(0)) {
-      const start = token.lastIndex - 1;
-      const end = ++bodies > maxBodies ? -1 : endOf(text, name, start);
-      if (end < 0) break;
-      if (!isQuoted) signs += expansionsIn(text.slice(start, end));
-      token.lastIndex = end + name.length + 1;
-    }
-  }
-  return signs;
+/** A here-document whose text begins after the line. */
+interface Begun {
+  readonly delimiter: string;
+  readonly isQuoted: boolean;
+  /** Tabs before the line that closes it are not looked at. */
+  readonly isIndented: boolean;
 }
 
-/** Where the last line break of a here-document stands; -1 when it does not end. */
-function endOf(text: string, delimiter: string, start: number): number {
-  const end = text.indexOf(`\n${delimiter}\n`, start);
-  if (end >= 0) return end;
-  const last = text.length - delimiter.length - 1;
-  return last >= start && text.endsWith(`\n${delimiter}`) ? last : -1;
+/**
+ * How many of these there are, each quoted piece as one; where there are more than `enough`, the count so far. And the text
+ * without what its quoted here-documents hold.
+ */
+export function signsIn(text: string, enough: number): { readonly signs: number; readonly code: string } {
+  let code = '';
+  let taken = 0;
+  let signs = 0;
+  let bodies = 0;
+  const begun: Begun[] = [];
+  /** What does not end after one place does not after a later one. */
+  const endless = new Set<string>();
+  token.lastIndex = 0;
+  for (let match = token.exec(text); match !== null && signs <= enough; match = token.exec(text)) {
+    const [found, dash, word] = match;
+    if (word !== undefined) {
+      const delimiter = word.replace(/(['"])(.*?)\1|\\(.)/g, '$2$3');
+      begun.push({ delimiter, isQuoted: /['"\\]/.test(word), isIndented: dash === '-' });
+    }
+    signs += found.startsWith('"') ? 1 + expansionsIn(found) : 1;
+    if (found !== '\n') continue;
+    for (const each of begun.splice(0)) {
+      const start = token.lastIndex - 1;
+      const end = ++bodies > maxBodies || endless.has(each.delimiter) ? -1 : endOf(text, each, start);
+      if (end < 0) {
+        endless.add(each.delimiter);
+        break;
+      }
+      if (each.isQuoted) {
+        code += text.slice(taken, start);
+        taken = end;
+      } else signs += expansionsIn(text.slice(start, end));
+      token.lastIndex = end;
+    }
+  }
+  return { signs, code: code + text.slice(taken) };
+}
+
+/** Where the line ends that closes a here-document, the first after `start`, a line break; -1 when none does. */
+function endOf(text: string, { delimiter, isIndented }: Begun, start: number): number {
+  const isClosedAt = (end: number): boolean => {
+    let before = end - delimiter.length - 1;
+    if (isIndented) while (text[before] === '\t') before--;
+    return before >= start && text[before] === '\n';
+  };
+  const line = `${isIndented ? '' : '\n'}${delimiter}\n`;
+  for (let at = text.indexOf(line, start); at >= 0; at = text.indexOf(line, at + 1)) {
+    const end = at + line.length - 1;
+    if (isClosedAt(end)) return end;
+  }
+  return text.endsWith(delimiter) && isClosedAt(text.length) ? text.length : -1;
 }
 
 /** Commands in what is quoted are counted only where there may be some. */

@@ -127,6 +127,11 @@ export function goneTo(options: readonly string[]): string | null {
   return null;
 }
 
+/** Whether `sudo` and its like are told to start a shell, when they are given no program. */
+export const asksForShell = (program: string, options: readonly string[]): boolean =>
+  /^(?:sudo|doas)$/.test(program) &&
+  options.some((option) => /^(?:-[a-zA-Z]*[is]$|--(?:shell|login)$)/.test(option));
+
 /** What xargs starts: the words of its input at the end, or where the mark of `-I` is. */
 export function withItems(
   options: readonly string[],

@@ -5,7 +5,7 @@
  * Invariant: whatever is looked at is paid for with `spend`, so that the work for one command is bounded; once nothing is
  * left, or something was found, nothing more is read.
  */
-import type { SyntaxNode } from 'unbash';
+import type { Command, SyntaxNode } from 'unbash';
 import { ANY, STAR, UNKNOWN, UNSET } from './shell-signs.ts';
 
 /** Of a copy of a shell: its own, before those of the shell it is a copy of, which rests while the copy is read. */
@@ -40,6 +40,8 @@ interface Reading {
   isUnread: boolean;
   /** What was found; nothing more is read then. */
   found: string | null;
+  /** The command that is being read, as it is written. */
+  command: Command | null;
   /** What can be read from a path that a process substitution made, as `/dev/fd/63`. */
   readonly files: Map<string, string>;
 }
@@ -53,7 +55,16 @@ export const newShell = (left: number, callsLeft: number): Shell => ({
   scripts: 0,
   calls: [],
   place: { cwd: null, mayUnset: true },
-  reading: { left, depth: 0, callsTo: left, callsLeft, isUnread: false, found: null, files: new Map() },
+  reading: {
+    left,
+    depth: 0,
+    callsTo: left,
+    callsLeft,
+    isUnread: false,
+    found: null,
+    command: null,
+    files: new Map(),
+  },
 });
 
 /** Pays for work; false when nothing more is to be read. */
@@ -91,9 +102,38 @@ export function valueIn(shell: Shell, name: string): string | null {
   return null;
 }
 
-/** It has a value from here on, which is not known. */
+const isParameter = /^[1-9]\d?$/;
+const maxParameters = 9;
+
+/** The value where it is taken not to be empty. */
+const notEmpty = (value: string): string => (value === '' ? UNKNOWN : value.replaceAll(UNSET, UNKNOWN));
+
+/** From here on it is not empty, whatever it was set to: somebody has looked. */
 export function becomesSet(shell: Shell, name: string): void {
-  if (valueIn(shell, name) === null) shell.variables.own.set(name, UNKNOWN);
+  const { positional, variables } = shell;
+  if (!/^[#@*1-9]/.test(name)) {
+    const value = valueIn(shell, name) ?? '';
+    const after = notEmpty(value);
+    if (after !== value) variables.own.set(name, after);
+    return;
+  }
+  const last = isParameter.test(name) ? Number(name) : maxParameters;
+  while (positional.length < last) positional.push(UNKNOWN);
+  // How many there are says nothing about each of them.
+  if (name === '#') return;
+  const first = isParameter.test(name) ? last - 1 : 0;
+  for (let index = first; index < last; index++) positional[index] = notEmpty(positional[index] as string);
+}
+
+/** Any variable may have got a value from somewhere: by a file that was sourced, say. */
+export function anyBecomesSet(shell: Shell): void {
+  shell.place.mayUnset = false;
+  for (let each: Variables | null = shell.variables; each !== null; each = each.outer) {
+    for (const name of each.own.keys()) {
+      if (!spend(shell, 4)) return;
+      becomesSet(shell, name);
+    }
+  }
 }
 
 /** The root itself, as every process sees it. */

@@ -6,7 +6,7 @@
  */
 import { forEachChild, type ParsedScript, type SyntaxNode, type Word, type WordPart } from 'unbash';
 import { alternativesOf } from './shell-braces.ts';
-import { ANY, patterned, plain, STAR, UNKNOWN } from './shell-signs.ts';
+import { ANY, patterned, plain, STAR, UNKNOWN, UNSET } from './shell-signs.ts';
 
 /** What a word may ask of the shell it is read in. */
 export interface Scope {
@@ -14,6 +14,8 @@ export interface Scope {
   /** What a variable stands for that the line does not set: UNSET, or UNKNOWN where it cannot be empty. */
   readonly missing: (name: string) => string;
   readonly assign: (name: string, value: string) => void;
+  /** Whoever looks whether it is empty goes on only where it is not. */
+  readonly becomesSet: (name: string) => void;
   /** What a substituted script prints, or null. */
   readonly printed: (script: ParsedScript) => string | null;
   /** The path from which can be read what a process substitution prints. */
@@ -125,12 +127,18 @@ function parameterOf(part: Parameter, scope: Scope): string {
   if (isPlain && operation === undefined) return known ?? scope.missing(parameter);
   if (isPlain && operation?.type === 'Default') {
     const { operator } = operation;
-    const missing = known === null || (known === '' && operator.startsWith(':'));
+    const looks = operator.startsWith(':');
+    const missing = known === null || (looks && known.replaceAll(UNSET, '') === '');
     if (operator.endsWith('?')) {
-      if (known === null) scope.assign(parameter, UNKNOWN);
-      return known ?? UNKNOWN;
+      if (known !== '' || looks) scope.becomesSet(parameter);
+      return scope.valueOf(parameter) ?? UNKNOWN;
     }
-    if (operator.endsWith('+')) return known === '' ? '' : textOf(operation.operand, scope);
+    if (operator.endsWith('+')) {
+      if (known === '') return '';
+      // Nothing at all where the variable is empty: what stands beside it there is never without it.
+      const value = textOf(operation.operand, scope);
+      return value.includes(UNSET) ? UNSET : value;
+    }
     if (!missing) return known;
     const value = textOf(operation.operand, scope);
     if (operator.endsWith('=')) scope.assign(parameter, value);

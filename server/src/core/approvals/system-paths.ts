@@ -40,6 +40,16 @@ export function isSystem(path: string | null): boolean {
   );
 }
 
+const isHome = /^\/(?:home|root|Users)(?:\/|$)/;
+
+/** A folder of the system, or all that is in it, that is nobody's home. */
+export const isSystemsOwn = (path: string | null): boolean =>
+  path !== null && isSystem(path) && !isHome.test(path);
+
+/** All that is in such a folder, as a pattern; what is in the root are only folders again. */
+export const holdsFiles = (path: string | null): boolean =>
+  path !== null && namesOf(path).length > 1 && allOfIt.test(namesOf(path).at(-1) ?? '') && isSystemsOwn(path);
+
 export const isDisk = (path: string | null): boolean =>
   path !== null &&
   /^\/dev\/(?:(?:sd|nvme|vd|xvd|hd|dm-|md|loop|mmcblk|r?disk)[^/]*|(?:disk|mapper)\/.+)$/.test(path);
