@@ -80,6 +80,8 @@ export function applyItem(view: View, item: FeedItem): readonly [View, ViewChang
     case 'EntriesDurable':
       return [acknowledge(view, item.durableThrough), { type: 'marks' }];
     case 'EpochStarted': {
+      // What went missing before it lies behind its cursor, from which nobody would send it again.
+      if (item.from > view.projection.revision) return [view, { type: 'resubscribe' }];
       const kept = acknowledge(
         { ...view, pending: view.pending.filter((e) => e.revision <= item.from) },
         item.from,

@@ -108,6 +108,11 @@ const moves: Readonly<Record<string, Move>> = {
 };
 const names = Object.keys(moves);
 
+/** An entry goes missing, is stored, and another server takes over (broke: it was asked for from behind it, for ever). */
+const lostBeforeTakeOver = ['admit and lose on the way', 'acknowledge', 'take over', 'cut', 'admit'].map(
+  (name) => ({ name, n: 13, breathe: true }),
+);
+
 it('D-54 D-55 I7 loses nothing and applies nothing twice, however the connection is cut and repeated', async () => {
   const move = fc.record({
     name: fc.constantFrom(...names, 'admit', 'admit', 'acknowledge', 'stream'),
@@ -141,7 +146,7 @@ it('D-54 D-55 I7 loses nothing and applies nothing twice, however the connection
       expect(view.projection).toEqual(applyEntries(emptyProjection, run.world.entries));
       expect(view.overlay.message).toEqual(run.world.overlay.message);
     }),
-    { numRuns: 150 },
+    { numRuns: 150, examples: [[lostBeforeTakeOver]] },
   );
 });
 

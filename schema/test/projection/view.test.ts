@@ -202,6 +202,14 @@ describe('a new epoch (D-55)', () => {
     expect(what).toEqual({ type: 'dropped', from: 3 });
   });
 
+  it('that begins beyond what is known sends the subscriber back, from where it was (broke: it never came to its end again)', () => {
+    const view = fresh(journalOf(open, began));
+    expect(applyItem(view, { type: 'EpochStarted', epoch: 2, from: 3 })).toEqual([
+      view,
+      { type: 'resubscribe' },
+    ]);
+  });
+
   it('leaves what a fresh fold of what is stored would be, and goes on from there without a refetch', () => {
     fc.assert(
       fc.property(anyJournal, anyJournal, fc.nat(40), fc.nat(40), (journal, other, d, f) => {
