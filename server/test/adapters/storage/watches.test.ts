@@ -1,6 +1,6 @@
 /** What only PostgreSQL can show of watches; the rest is in the contract (`contracts/watches.ts`). */
 import type { EntryBody, Watch } from 'schema/projection';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createJournal } from '../../../src/adapters/storage/journal.ts';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
 import type { Orm } from '../../../src/adapters/storage/orm.ts';
@@ -27,6 +27,8 @@ beforeAll(async () => {
   watches = createWatchStore(orm);
   session = await beginSession(storage);
 });
+// On a slow machine they take longer than its term.
+beforeEach(() => session.renew());
 afterAll(async () => {
   await session.end();
   await database.drop();
