@@ -28,9 +28,14 @@ const read = (
   json: unknown,
   files: Record<string, string> = {},
   env: Record<string, string> = {},
+  /** Those that serve, and are named. */
+  aliases: readonly string[] = ['a', 'b', 'c'],
+  secrets: readonly string[] = [],
 ): ReadModels =>
   readModels(typeof json === 'string' ? json : JSON.stringify(json), {
     env,
+    aliases,
+    secrets,
     folder: '/etc/weir',
     readText: disk(files).readText,
   });
@@ -43,6 +48,13 @@ const bindingsOf = (outcome: ReadModels): readonly Binding[] => {
 };
 const problemsOf = (outcome: ReadModels): readonly string[] =>
   outcome.type === 'faulty' ? outcome.problems : [];
+/** Without the place in the text, which each has. */
+const unplaced = (outcome: ReadModels): readonly string[] =>
+  problemsOf(outcome).map((problem) => {
+    const [place] = /^In line \d+, column \d+, /.exec(problem) ?? [];
+    if (place === undefined) throw new Error(`no place: ${problem}`);
+    return problem.slice(place.length);
+  });
 
 describe('The model file', () => {
   it('needs of a model its endpoint and its name there, and assumes what is usual', () => {
@@ -153,7 +165,7 @@ describe('The model file', () => {
     for (const place of [
       'models.a.endpoint is no http or https URL: write it with its beginning, as in "http://127.0.0.1:11434/v1".',
       'models.a.model ',
-      'models.a has "windw", which is no setting: those there are endpoint, model, key, dialect, fallbacks, window,',
+      'models.a has a setting that there is not: "window" may be meant; those there are endpoint, model, key, dialect,',
       'models.a.key must be { "env"',
       'models.a.temperature ',
       'models.a.concurrency ',
@@ -161,7 +173,7 @@ describe('The model file', () => {
       'models.c.price.input ',
       'models.c.effort ',
       'models.c.window ',
-      'The file has "defaults", which is no setting: those there are $schema, default, models, instructions.',
+      'the file has a setting that there is not: "default" may be meant; those there are $schema, default, models, instr',
     ])
       expect(
         problems.filter((problem) => problem.includes(place)),
@@ -173,7 +185,7 @@ describe('The model file', () => {
 
   it('lists what does not hang together', () => {
     expect(
-      problemsOf(
+      unplaced(
         read({
           default: 'z',
           models: {
@@ -184,16 +196,36 @@ describe('The model file', () => {
         }),
       ),
     ).toEqual([
-      'models.a.fallbacks names the model itself.',
-      'models.a.fallbacks names "y", which is not among the models.',
+      'models.a.fallbacks.0 names the model itself.',
+      'models.a.fallbacks.1 names none of the models: those there are "a", "b", "c".',
       'models.b.key.env names no variable that is set (the key itself does not stand here): set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.',
       'models.c.key.file names no file that is there (the key itself does not stand here, and a relative path begins at the folder of this file): put the key into one, alone, in one line.',
-      'default names "z", which is not among the models.',
+      'default names none of the models: those there are "a", "b", "c".',
+    ]);
+  });
+
+  it('says where in the text each fault is, and names models by their lines while they serve nothing', () => {
+    const text = JSON.stringify(
+      { default: 'z', models: { one: { ...plain, windo: 1 }, two: { endpoint: 'http://x/v1' } }, more: {} },
+      null,
+      2,
+    );
+    const found = problemsOf(read(text, {}, {}, ['two']));
+    expect(found).toEqual([
+      expect.stringMatching(
+        /^In line 7, column 7, models\.… has a setting that there is not: "window" may be meant; those there are endpoint, /,
+      ),
+      'In line 9, column 5, models.two.model is missing: say what the model is called at its endpoint.',
+      'In line 13, column 3, the file has a setting that there is not: those there are $schema, default, models, instructions.',
+      'In line 2, column 3, default names none of the models: those there are "two", that in line 4.',
+    ]);
+    expect(problemsOf(read({ default: 'z', models: {} }))).toEqual([
+      'In line 1, column 2, default names none of the models: there are none.',
     ]);
   });
 
   it('lists what does not hang together beside what is wrong by itself (broke: only the latter was told)', () => {
-    const problems = problemsOf(
+    const problems = unplaced(
       read({
         default: 'z',
         models: {
@@ -207,16 +239,16 @@ describe('The model file', () => {
     for (const place of [
       'models.a.endpoint is no',
       'models.a.effort would not be sent',
-      'models.a.fallbacks names "y"',
+      'models.a.fallbacks.0 names none of the models: those there are "a", "b", "demo", "c".',
       'models.a.fallbacks.1 must be',
       'models.a.window must be',
       'models.b.endpoint is missing',
       'models.b.key.env names no variable that is set',
-      'models.b.capabilities has "vison", which is no setting: those there are vision, reasoning,',
+      'models.b.capabilities has a setting that there is not: "vision" may be meant; those there are vision, reasoning,',
       'models.demo has the name',
       'models.demo has "vision", which is no setting there: write it in models.demo.capabilities.',
       'models.c must be',
-      'default names "z"',
+      'default names none of the models',
     ])
       expect(
         problems.filter((problem) => problem.startsWith(place)),
@@ -229,7 +261,7 @@ describe('The model file', () => {
     'takes %j for no key, wherever it is, and does not repeat it (broke: nobody seemed to be there)',
     (key) => {
       const models = { a: { ...plain, key: { env: 'KEY' } }, b: { ...plain, key: { file: '/key' } } };
-      const found = problemsOf(read({ models }, { '/key': key }, { KEY: key }));
+      const found = unplaced(read({ models }, { '/key': key }, { KEY: key }));
       expect(found).toEqual([
         expect.stringMatching(/^models\.a\.key\.env names a variable, .* copy the key anew\.$/),
         expect.stringMatching(/^models\.b\.key\.file names a file, .* copy the key anew\.$/),
@@ -241,7 +273,7 @@ describe('The model file', () => {
   it.each([
     ['', 'It is not JSON: in line 1, column 1, where it ends, there should be a value'],
     ['{"models":', 'It is not JSON: in line 1, column 11, where it ends, there should be a value'],
-    ['[]', 'The file must be an object in { }.'],
+    ['[]', 'In line 1, column 1, the file must be an object in { }.'],
   ])('%j is refused with a sentence', (text, sentence) => {
     expect(problemsOf(read(text)).join()).toContain(sentence);
   });
@@ -252,6 +284,11 @@ describe('The model file', () => {
     'AIzaSyA1234567890abcdefghijklmnopqrstuv',
     '3f2b8c1e-9d4a-4b7c-8e6f-0123456789ab',
     'Bearer abcdefgh12345678',
+    // What no pattern tells from a name.
+    'token-abc123',
+    'hunter2-secret-pw',
+    'AIzaSyA-b1c2d3_e4f5g6h-7i8j9k0l_mNoPqRsT',
+    'correct horse battery staple',
   ];
   /** Each way in which a key may get to where something else is meant: as the text of a file. */
   const misplaced: readonly (readonly [string, (key: string) => unknown])[] = [
@@ -267,6 +304,14 @@ describe('The model file', () => {
     ['as a header', (key) => ({ models: { a: { ...plain, headers: { Authorization: key } } } })],
     ['as the name of a setting', (key) => ({ models: { a: { ...plain, [key]: '' } } })],
     ['as the name of a setting of the file', (key) => ({ models: {}, [key]: '' })],
+    ['as a capability', (key) => ({ models: { a: { ...plain, capabilities: { [key]: true } } } })],
+    [
+      'as the name of a price',
+      (key) => ({ models: { a: { ...plain, price: { input: 1, output: 1, [key]: 1 } } } }),
+    ],
+    ['as an alias among others', (key) => ({ models: { a: { ...plain, fallbacks: ['z'] }, [key]: plain } })],
+    ['as an alias that is none', (key) => ({ models: { [`/${key}`]: plain } })],
+    ['as an alias, which is there twice', (key) => `{"models":{"${key}":{},"${key}":{}}}`],
     [
       'as an alias',
       (key) => ({ models: { [key]: { model: 7, effort: 'high', key: { env: 'X' }, fallbacks: [key] } } }),
@@ -304,21 +349,26 @@ describe('The model file', () => {
     }
   });
 
-  it('names what people have named', () => {
-    const aliases = [
-      'gpt-4o-2024-08-06',
-      'Qwen3-235B-A22B-Instruct-2507-FP8',
-      'xai-grok-4',
-      'hf:meta/Llama-3.3',
-      'sk-small',
-    ];
-    for (const alias of aliases)
-      expect(problemsOf(read({ models: { [alias]: { ...plain, windw: 1 } }, default: `${alias}x` }))).toEqual(
-        [
-          expect.stringContaining(`models.${alias} has "windw"`),
-          `default names "${alias}x", which is not among the models.`,
-        ],
-      );
+  it('names of what people have named what serves, and no alias that is a key', () => {
+    const aliases = ['gpt-4o-2024-08-06', 'Qwen3-235B-A22B-Instruct-2507-FP8', 'sk-small', 'swordfish'];
+    const models = Object.fromEntries(aliases.map((alias) => [alias, { ...plain, window: '1' }]));
+    expect(
+      unplaced(read({ models }, {}, {}, aliases, ['swordfish'])).map((one) => one.split(' ')[0]),
+    ).toEqual([
+      'models.gpt-4o-2024-08-06.window',
+      'models.Qwen3-235B-A22B-Instruct-2507-FP8.window',
+      'models.sk-small.window',
+      'models.….window',
+    ]);
+    const keyed = { swordfish: { ...plain, key: { env: 'KEY' }, window: '1' } };
+    expect(unplaced(read({ models: keyed }, {}, { KEY: 'swordfish' }, ['swordfish']))[0]).toMatch(
+      /^models\.…\./,
+    );
+  });
+
+  it('hides a secret that it knows in whatever it says, as a second net', () => {
+    const [problem] = problemsOf(read({ models: 7 }, {}, {}, [], ['an object in { }']));
+    expect(problem).toBe('In line 1, column 2, models must be [hidden].');
   });
 
   it.each([
@@ -405,18 +455,15 @@ describe('The model file', () => {
   });
 
   it.each([
-    [
-      `{"models":{"__proto__":${JSON.stringify(plain)}}}`,
-      'models.__proto__ is no alias: 1 to 100 letters, digits,',
-    ],
+    [`{"models":{"__proto__":${JSON.stringify(plain)}}}`, 'models.… is no alias: 1 to 100 letters, digits,'],
     [
       `{"models":{"a":{"endpoint":"http://x","model":"m","__proto__":{"window":1}}}}`,
-      'models.a has "__proto__", which is no setting',
+      'In line 1, column 51, models.a has a setting that there is not',
     ],
-    [`{"models":{},"__pro\\u0074o__":7}`, 'The file has "__proto__", which is no setting'],
+    [`{"models":{},"__pro\\u0074o__":7}`, 'In line 1, column 14, the file has a setting that there is not'],
     [
       `{"models":{"a":{"endpoint":"http://x","model":"m","fallbacks":["__proto__"]}}}`,
-      'models.a.fallbacks names "__proto__", which is not among',
+      'models.a.fallbacks.0 names none of the models: those there are "a".',
     ],
   ])('takes no name that would be left out in silence: %s (broke: it was)', (text, sentence) => {
     expect(problemsOf(read(text))).toEqual([expect.stringContaining(sentence)]);
@@ -434,28 +481,28 @@ describe('The model file', () => {
   });
 
   it('gives no model the name of the demo, which has it (broke: it was listed twice)', () => {
-    expect(problemsOf(read({ models: { a: plain, demo: plain } }))).toEqual([
+    expect(unplaced(read({ models: { a: plain, demo: plain } }))).toEqual([
       'models.demo has the name of the built-in demo, which is always there: give this model another alias.',
     ]);
   });
 
   it('with a name twice is refused, at whatever depth: JSON would drop the first and say nothing', () => {
     const one = JSON.stringify(plain);
-    const say = (place: string) =>
-      `${place} is there twice, and only the last would count: rename one of them, or take it out.`;
-    expect(problemsOf(read(`{"models":{"a":${one},"b":${one},"\\u0061":${one}}}`))).toEqual([
-      say('models.a'),
+    const say = (again: string, first: string) =>
+      `In ${again}, a name is there that is in ${first} already, and only the last would count: rename one of them, or take it out.`;
+    expect(problemsOf(read(`{"models":{"a":${one},\n"b":${one},\n "\\u0061":${one}}}`))).toEqual([
+      say('line 3, column 2', 'line 1, column 12'),
     ]);
     expect(
       problemsOf(
         read(`{"models":{"a":{"endpoint":"http://x","model":"{\\":[","model":"m","fallbacks":[]}}}`),
       ),
-    ).toEqual([say('models.a.model')]);
+    ).toEqual([say('line 1, column 55', 'line 1, column 39')]);
     expect(problemsOf(read(`{"models":{"a":${one},"b":${one}},"default":"a"}`))).toEqual([]);
   });
 
   it('refuses an effort that would never be sent, and says what to add', () => {
-    expect(problemsOf(read({ models: { a: { ...plain, effort: 'high' } } }))).toEqual([
+    expect(unplaced(read({ models: { a: { ...plain, effort: 'high' } } }))).toEqual([
       'models.a.effort would not be sent: list the efforts that the model knows in models.a.capabilities.efforts, or take the effort out.',
     ]);
   });
@@ -586,6 +633,21 @@ describe('A change of the model file', () => {
     files['/etc/weir/key'] = 'sk-2';
     await clock.advance(2_000);
     expect(watched.current().all[0]!.endpoint.authorization).toBe('Bearer sk-2');
+  });
+
+  it('names in its faults what serves, and repeats no secret of it (broke: it stood in the warnings and the log)', async () => {
+    const clock = createTestClock();
+    const served = { ...plain, endpoint: 'http://someone:hunter2-secret-pw@h/v1' };
+    const { files, readText } = disk({ [path]: JSON.stringify({ models: { a: served } }) });
+    const logged: unknown[] = [];
+    const log = { ...silentLog, warn: (...said: readonly unknown[]) => void logged.push(said) };
+    const watched = watchModelFile({ clock, log, path, env: {}, readText, others: [] });
+    const faulty = { ...served, 'hunter2-secret-pw': 1, fallbacks: ['hunter2-secret-pw'] };
+    files[path] = JSON.stringify({ default: 'hunter2-secret-pw', models: { a: faulty } });
+    await clock.advance(2_000);
+    expect(watched.problem()).toContain('models.a has a setting that there is not');
+    expect(watched.problem()).toContain('default names none of the models: those there are "a".');
+    expect(JSON.stringify([watched.problem(), logged])).not.toContain('hunter2');
   });
 
   it('leaves the model of the environment, unless it takes its alias', async () => {

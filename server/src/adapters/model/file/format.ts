@@ -132,10 +132,13 @@ export const modelFile = z
 
 /** What may be said at a place of the file, as far as it is an object with settings of fixed names. */
 export function settingsAt(path: readonly PropertyKey[]): readonly string[] {
-  const [, , within] = path;
+  const [top, , within] = path;
   if (path.length === 0) return Object.keys(modelFile.shape);
+  if (top !== 'models') return [];
   if (path.length === 2) return Object.keys(model.shape);
+  if (path.length !== 3) return [];
   if (within === 'capabilities') return Object.keys(capabilities.shape);
+  if (within === 'key') return key.options.flatMap((option) => Object.keys(option.shape));
   return within === 'price' ? Object.keys(model.shape.price.unwrap().shape) : [];
 }
 

@@ -3,7 +3,7 @@
  * Does not own: what may stand in it (`format.ts`), when it is read (`watch.ts`).
  *
  * Invariants: every fault is listed at once, with its place and what to do. No sentence holds a key, wherever in the file it
- * was written: of what stands there, only names are repeated, and none that may be a key.
+ * was written: of what stands there, nothing is repeated but what `show.ts` knows.
  */
 import { isAbsolute, join } from 'node:path';
 import type * as z from 'zod';
@@ -13,7 +13,8 @@ import { demoAlias } from '../demo.ts';
 import { parseEndpoint } from '../endpoint.ts';
 import { isRecord, listOf, parseJson, type Json } from '../wire/json.ts';
 import { aliasRule, effortOf, modelFile, partsOfEntry, settingsAt, type ModelEntry } from './format.ts';
-import { placeOf, show } from './show.ts';
+import { inWords, placesIn, type Place } from './places.ts';
+import { createVoice, nearestOf } from './show.ts';
 import { flawOfJson } from './syntax.ts';
 
 export interface Surroundings {
@@ -22,6 +23,10 @@ export interface Surroundings {
   readonly folder: string;
   /** The text of a file; throws when it cannot be read. */
   readonly readText: (path: string) => string;
+  /** Those that serve now, and may be repeated. */
+  readonly aliases?: readonly string[];
+  /** Texts that must never be shown, beside those that the file itself leads to. */
+  readonly secrets?: readonly string[];
 }
 
 export type ReadModels =
@@ -40,17 +45,17 @@ export function readModels(text: string, around: Surroundings): ReadModels {
   const json = parseJson(written);
   if (json === undefined) return faulty(`It is not JSON: ${flawOfJson(written) ?? 'it is nested too deep'}.`);
   const parsed = modelFile.safeParse(json);
-  const { keys, problems } = together(json, around);
-  const made = Object.entries(parsed.data?.models ?? {}).map(([alias, entry]) =>
-    bind(alias, entry, keys.get(alias)),
+  const keys = keysIn(json, around);
+  const teller = createTeller(written, json, around, keys);
+  const made = Object.entries(parsed.data?.models ?? {}).map(
+    ([alias, entry]) =>
+      bind(alias, entry, keys.get(alias)?.text) ??
+      teller.tell(['models', alias, 'endpoint'], 'is no http or https URL'),
   );
   const all = [
-    ...namedTwice(written).map(
-      (path) =>
-        `${placeOf(path)} is there twice, and only the last would count: rename one of them, or take it out.`,
-    ),
-    ...(parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, json)),
-    ...problems,
+    ...teller.twice(),
+    ...(parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, json, teller)),
+    ...together(json, keys, teller),
     ...made.flatMap((m) => (typeof m === 'string' ? [m] : [])),
   ];
   if (all.length > 0 || !parsed.success) return faulty(...all);
@@ -65,50 +70,135 @@ export function readModels(text: string, around: Surroundings): ReadModels {
 
 const faulty = (...problems: readonly string[]): ReadModels => ({ type: 'faulty', problems });
 
+const modelsIn = (json: unknown): Json => {
+  const models = isRecord(json) ? json['models'] : null;
+  return isRecord(models) ? models : {};
+};
+
+interface Key {
+  readonly text: string | undefined;
+  /** What is said of its place. */
+  readonly problem: readonly [setting: 'env' | 'file', what: string] | null;
+}
+
+/** The key of each alias whose entry says in the right way where it is. */
+function keysIn(json: unknown, around: Surroundings): ReadonlyMap<string, Key> {
+  const keys = new Map<string, Key>();
+  for (const [alias, entry] of Object.entries(modelsIn(json))) {
+    const parsed = partsOfEntry.key.safeParse(isRecord(entry) ? entry['key'] : undefined);
+    if (parsed.success) keys.set(alias, keyOf(parsed.data, around));
+  }
+  return keys;
+}
+
+type Path = readonly PropertyKey[];
+
+interface Teller {
+  /** The sentence about what is at a path: where, and what of it. */
+  tell(path: Path, what: string): string;
+  /** The same about what has a name in it, at that name. */
+  tellOf(path: Path, name: string, what: string): string;
+  /** A place, in names. */
+  placeOf(path: Path): string;
+  /** The models of the file: by alias where that may be repeated, else by their lines. */
+  those(): string;
+  /** A sentence for each name that is there already. */
+  twice(): readonly string[];
+}
+
+/** Most models that are listed in a sentence. */
+const maxListed = 20;
+
+function createTeller(
+  text: string,
+  json: unknown,
+  { aliases = [], secrets = [] }: Surroundings,
+  keys: ReadonlyMap<string, Key>,
+): Teller {
+  const models = modelsIn(json);
+  const own = Object.entries(models).flatMap(([alias, entry]) => {
+    const key = keys.get(alias)?.text;
+    const endpoint = isRecord(entry) ? entry['endpoint'] : null;
+    const known = typeof endpoint === 'string' ? parseEndpoint(endpoint, key)?.secrets : undefined;
+    return known ?? (key === undefined ? [] : [key]);
+  });
+  const voice = createVoice(aliases, [...secrets, ...own]);
+  const places = placesIn(text);
+  const say = (place: Place, what: string): string => {
+    const where = inWords(place);
+    return voice.checked(`I${where.slice(1)}, ${what}.`);
+  };
+  return {
+    placeOf: voice.placeOf,
+    tell: (path, what) => say(places.of(path), `${voice.placeOf(path)} ${what}`),
+    tellOf: (path, name, what) => say(places.of([...path, name]), `${voice.placeOf(path)} ${what}`),
+    those() {
+      const all = Object.keys(models);
+      if (all.length === 0) return 'there are none';
+      const listed = all.slice(0, maxListed);
+      const named = listed.filter(voice.isNamed).map((alias) => `"${alias}"`);
+      const lines = listed
+        .filter((alias) => !voice.isNamed(alias))
+        .map((alias) => `that in line ${places.of(['models', alias]).line}`);
+      const more = all.length > maxListed ? [`${all.length - maxListed} more`] : [];
+      return `those there are ${[...named, ...lines, ...more].join(', ')}`;
+    },
+    twice: () =>
+      places.twice.map(({ first, again }) =>
+        say(
+          again,
+          `a name is there that is ${inWords(first)} already, and only the last would count: rename one of them, or take it out`,
+        ),
+      ),
+  };
+}
+
 /**
  * What does not hang together, of those parts that are as they must be by themselves, so that this is told beside what is
- * wrong with the others; and the keys by alias.
+ * wrong with the others.
  */
-function together(json: unknown, around: Surroundings) {
-  const keys = new Map<string, string>();
+function together(json: unknown, keys: ReadonlyMap<string, Key>, teller: Teller): readonly string[] {
   const problems: string[] = [];
   const file = isRecord(json) ? json : {};
-  const models = isRecord(file['models']) ? file['models'] : {};
+  const models = modelsIn(json);
   for (const [alias, entry] of Object.entries(models)) {
+    const path = ['models', alias];
     // Zod leaves this one out and says nothing.
-    if (alias === '__proto__') problems.push(`${placeOf(['models', alias])} ${aliasRule}.`);
+    if (alias === '__proto__') problems.push(teller.tell(path, aliasRule));
     if (alias === demoAlias)
       problems.push(
-        `${placeOf(['models', alias])} has the name of the built-in demo, which is always there: give this model another alias.`,
+        teller.tell(
+          path,
+          'has the name of the built-in demo, which is always there: give this model another alias',
+        ),
       );
     if (!isRecord(entry)) continue;
-    const place = placeOf(['models', alias]);
-    const { effort, capabilities, fallbacks, key } = entry;
+    const { effort, capabilities, fallbacks } = entry;
     const efforts = isRecord(capabilities) ? (capabilities['efforts'] ?? []) : [];
     if (partsOfEntry.effort.safeParse(effort).success && Array.isArray(efforts) && efforts.length === 0)
       problems.push(
-        `${place}.effort would not be sent: list the efforts that the model knows in ${place}.capabilities.efforts, or take the effort out.`,
+        teller.tell(
+          [...path, 'effort'],
+          `would not be sent: list the efforts that the model knows in ${teller.placeOf([...path, 'capabilities', 'efforts'])}, or take the effort out`,
+        ),
       );
-    for (const other of listOf(fallbacks))
-      if (other === alias) problems.push(`${place}.fallbacks names the model itself.`);
+    for (const [i, other] of listOf(fallbacks).entries())
+      if (other === alias) problems.push(teller.tell([...path, 'fallbacks', i], 'names the model itself'));
       else if (typeof other === 'string' && !Object.hasOwn(models, other))
-        problems.push(`${place}.fallbacks names ${show(other)}, which is not among the models.`);
-    const parsed = partsOfEntry.key.safeParse(key);
-    if (!parsed.success) continue;
-    const { text, problem } = keyOf(`${place}.key`, parsed.data, around);
-    if (text !== undefined) keys.set(alias, text);
-    if (problem !== null) problems.push(problem);
+        problems.push(teller.tell([...path, 'fallbacks', i], `names none of the models: ${teller.those()}`));
+    const problem = keys.get(alias)?.problem;
+    if (problem) problems.push(teller.tell([...path, 'key', problem[0]], problem[1]));
   }
   const named = file['default'];
   if (typeof named === 'string' && isRecord(file['models']) && !Object.hasOwn(models, named))
-    problems.push(`default names ${show(named)}, which is not among the models.`);
-  return { keys, problems };
+    problems.push(teller.tell(['default'], `names none of the models: ${teller.those()}`));
+  return problems;
 }
 
-/** The binding, or what is wrong with it. */
-function bind(alias: string, entry: ModelEntry, key: string | undefined): Binding | string {
+/** Null: its endpoint is none. */
+function bind(alias: string, entry: ModelEntry, key: string | undefined): Binding | null {
   const endpoint = parseEndpoint(entry.endpoint, key);
-  if (!endpoint) return `${placeOf(['models', alias])}.endpoint is no http or https URL.`;
+  if (!endpoint) return null;
   const { capabilities = {}, price } = entry;
   const { efforts, emptyText, ...flags } = capabilities;
   return {
@@ -134,37 +224,33 @@ function bind(alias: string, entry: ModelEntry, key: string | undefined): Bindin
 }
 
 /** The key, or what is wrong. What was written there is not repeated: it may be the key itself. */
-function keyOf(
-  place: string,
-  key: NonNullable<ModelEntry['key']>,
-  { env, folder, readText }: Surroundings,
-): { readonly text: string | undefined; readonly problem: string | null } {
-  const none = (problem: string) => ({ text: undefined, problem });
-  const checked = (text: string, where: string) =>
+function keyOf(key: NonNullable<ModelEntry['key']>, { env, folder, readText }: Surroundings): Key {
+  const setting = 'env' in key ? 'env' : 'file';
+  const none = (what: string): Key => ({ text: undefined, problem: [setting, what] });
+  const checked = (text: string, where: string): Key =>
     isSendable(text)
       ? { text, problem: null }
       : none(
-          `${where}, and a character of what it holds is in no key (a long dash, a curved quote or an invisible one, which come with copying): copy the key anew.`,
+          `${where}, and a character of what it holds is in no key (a long dash, a curved quote or an invisible one, which come with copying): copy the key anew`,
         );
   if ('env' in key) {
     const text = env[key.env]?.trim();
     return text
-      ? checked(text, `${place}.env names a variable`)
+      ? checked(text, 'names a variable')
       : none(
-          `${place}.env names no variable that is set (the key itself does not stand here): set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out.`,
+          'names no variable that is set (the key itself does not stand here): set it and start Weir anew, or name a file that holds the key instead, which counts while it runs too, or take this model out',
         );
   }
-  const file = `${place}.file names`;
   try {
     const text = readText(isAbsolute(key.file) ? key.file : join(folder, key.file)).trim();
-    if (text !== '' && !/[\r\n]/.test(text)) return checked(text, `${file} a file`);
-    return none(`${file} a file which must hold the key alone, in one line, and does not.`);
+    if (text !== '' && !/[\r\n]/.test(text)) return checked(text, 'names a file');
+    return none('names a file which must hold the key alone, in one line, and does not');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return none(
       code === 'ENOENT'
-        ? `${file} no file that is there (the key itself does not stand here, and a relative path begins at the folder of this file): put the key into one, alone, in one line.`
-        : `${file} a file that cannot be read${code === undefined ? '' : ` (${code})`}.`,
+        ? 'names no file that is there (the key itself does not stand here, and a relative path begins at the folder of this file): put the key into one, alone, in one line'
+        : `names a file that cannot be read${code === undefined ? '' : ` (${code})`}`,
     );
   }
 }
@@ -173,32 +259,37 @@ function keyOf(
 const isSendable = (key: string): boolean => /^[\x20-\x7e\x80-\xff]+$/.test(key);
 
 /** Place and fault. What was written there is not repeated: it may be a key. */
-function sentencesOf(issue: z.core.$ZodIssue, json: unknown): readonly string[] {
-  const place = placeOf(issue.path);
+function sentencesOf(issue: z.core.$ZodIssue, json: unknown, teller: Teller): readonly string[] {
+  const { path } = issue;
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map(
-      (name) => `${place} has ${show(name)}, which is no setting${insteadOf(issue.path, name)}.`,
-    );
-  const there = issue.path.reduce<unknown>(
+    return issue.keys.map((name) => teller.tellOf(path, name, whatIsMeant(path, name, teller)));
+  const there = path.reduce<unknown>(
     (value, name) =>
       typeof value === 'object' && value !== null ? (value as Json)[String(name)] : undefined,
     json,
   );
   if (there === undefined && issue.code !== 'invalid_key')
-    return [`${place} is missing: ${wanted[String(issue.path.at(-1))] ?? 'say what it is'}.`];
-  if (issue.code === 'invalid_union' && issue.path.at(-1) === 'key')
+    return [teller.tell(path, `is missing: ${wanted[String(path.at(-1))] ?? 'say what it is'}`)];
+  if (issue.code === 'invalid_union' && path.at(-1) === 'key')
     return [
-      `${place} must be { "env": "NAME_OF_A_VARIABLE" } or { "file": "path" }; the key itself does not stand in this file.`,
+      teller.tell(
+        path,
+        'must be { "env": "NAME_OF_A_VARIABLE" } or { "file": "path" }; the key itself does not stand in this file',
+      ),
     ];
-  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => `${place} ${message}.`);
-  return [`${place} ${whatIsWrong(issue)}.`];
+  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => teller.tell(path, message));
+  return [teller.tell(path, whatIsWrong(issue))];
 }
 
-/** What may be meant by a name that is no setting there. */
-function insteadOf(path: readonly PropertyKey[], name: string): string {
-  if (path.length === 2 && settingsAt([...path, 'capabilities']).includes(name))
-    return ` there: write it in ${placeOf(path)}.capabilities`;
-  return `: those there are ${settingsAt(path).join(', ')}`;
+/** What may be meant by a name that is no setting there. It is repeated where it is one elsewhere. */
+function whatIsMeant(path: Path, name: string, { placeOf }: Teller): string {
+  const capabilities = [...path, 'capabilities'];
+  if (path.length === 2 && settingsAt(capabilities).includes(name))
+    return `has "${name}", which is no setting there: write it in ${placeOf(capabilities)}`;
+  const known = settingsAt(path);
+  const nearest = nearestOf(name, known);
+  const meant = nearest === null ? '' : `"${nearest}" may be meant; `;
+  return `has a setting that there is not: ${meant}those there are ${known.join(', ')}`;
 }
 
 function whatIsWrong(issue: z.core.$ZodIssue): string {
@@ -214,7 +305,8 @@ function whatIsWrong(issue: z.core.$ZodIssue): string {
         ? `must have at most ${issue.maximum} letters`
         : `must be ${issue.maximum} or less`;
     default:
-      return /^is /.test(issue.message) ? issue.message : `is not right: ${issue.message}`;
+      // Of `format.ts`; those of Zod are not known to repeat nothing.
+      return /^is /.test(issue.message) ? issue.message : 'is not right';
   }
 }
 
@@ -237,28 +329,3 @@ const wanted: Readonly<Record<string, string>> = {
   input: 'say what a million tokens read cost, in US dollars',
   output: 'say what a million tokens written cost, in US dollars',
 };
-
-/** Where one object has a name twice, of which JSON keeps the last and says nothing. The text is JSON. */
-function namedTwice(text: string): readonly (readonly string[])[] {
-  const twice = new Map<string, readonly string[]>();
-  /** The objects and lists around, with the names they have so far and the last of them. */
-  const around: { readonly names: Set<string> | null; name: string }[] = [];
-  for (const [token, after] of Array.from(text.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)|[{}[\]]/g), (m) => [
-    m[0],
-    m[2],
-  ])) {
-    if (token === '{') around.push({ names: new Set(), name: '' });
-    else if (token === '[') around.push({ names: null, name: '' });
-    else if (token === '}' || token === ']') around.pop();
-    else if (after === ':') {
-      const here = around.at(-1)!;
-      here.name = JSON.parse(token!.slice(0, token!.lastIndexOf('"') + 1)) as string;
-      if (here.names?.has(here.name)) {
-        const path = around.map(({ name }) => name);
-        twice.set(path.join('.'), path);
-      }
-      here.names?.add(here.name);
-    }
-  }
-  return [...twice.values()];
-}

@@ -1,37 +1,66 @@
 /**
- * Owns: which names of the model file are repeated in a sentence about it, and how.
+ * Owns: what of the model file is repeated in a sentence about it.
  *
- * Invariant: a name that may be a key, which somebody wrote or pasted into the wrong place, is not repeated.
+ * Invariant: of what was written nothing is repeated but words of Weir's own (its settings, the demo) and aliases that serve,
+ * which are shown elsewhere too. Anything else may be a key, which somebody wrote or pasted into the wrong place: no pattern
+ * knows one from a name, so that its place is told instead.
  */
+import { demoAlias } from '../demo.ts';
+import { hideAsWritten } from '../hide.ts';
+import { settingsAt } from './format.ts';
 
-/** Longest name that is repeated as a whole, UTF-16 units. */
-const maxName = 100;
+/** Stands for a name that is not repeated. */
+const unnamed = '…';
+/** Shorter secrets are not looked for in whole sentences, of whose words they may be one ("none", "ollama"). */
+const leastInSentence = 8;
 
-/** Names are made of words and numbers; what is both in one breath, or longer than any word, is drawn. */
-const drawn = [
-  /(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16,}/i,
-  /[a-z\d]{32,}/i,
-  /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/i,
-  // What providers begin their keys with; a model's name goes on with less.
-  /\b(?:sk|gsk|pk|xai|hf|nvapi|ghp)[-_][\w-]{16,}/i,
-  /\b(?:bearer|basic)\s+\S{8,}/i,
-  // Credentials within an address.
-  /:\/\/[^/]*@|[?&][^=]*=/,
-];
+export interface Voice {
+  /** Whether an alias may be repeated. */
+  isNamed(alias: string): boolean;
+  /** A place in the file, in names; of no setting that Weir does not know. */
+  placeOf(path: readonly PropertyKey[]): string;
+  /** A second net: the sentence without the secrets that are known. */
+  checked(sentence: string): string;
+}
 
-/** Whether it is more like a key than like a name that people give. */
-const mayBeKey = (text: string): boolean => {
-  // No more of it is repeated, and the patterns take their time.
-  const begin = text.slice(0, 2 * maxName);
-  return drawn.some((pattern) => pattern.test(begin));
-};
+/** How is spoken while these aliases serve and these texts must never be shown. */
+export function createVoice(aliases: readonly string[], secrets: readonly string[]): Voice {
+  const served = new Set([...aliases, demoAlias].filter((alias) => hideAsWritten(alias, secrets) === alias));
+  const isKnown = (name: string, before: readonly PropertyKey[]): boolean => {
+    if (before.length === 1 && before[0] === 'models') return served.has(name);
+    // The places of a list, and what a setting has in it.
+    return /^\d+$/.test(name) || settingsAt(before).includes(name);
+  };
+  const long = secrets.filter(({ length }) => length >= leastInSentence);
+  return {
+    isNamed: (alias) => served.has(alias),
+    placeOf: (path) =>
+      path.map((name, i) => (isKnown(String(name), path.slice(0, i)) ? String(name) : unnamed)).join('.') ||
+      'the file',
+    checked: (sentence) => hideAsWritten(sentence, long),
+  };
+}
 
-const shortened = (name: string): string => (name.length > maxName ? `${name.slice(0, maxName)}…` : name);
+/** The one of these words that is likely to be meant by another; null: none of them. */
+export function nearestOf(written: string, words: readonly string[]): string | null {
+  const [best] = words
+    .filter((word) => Math.abs(word.length - written.length) <= tolerance(word))
+    .map((word) => ({ word, edits: editsBetween(written.toLowerCase(), word.toLowerCase()) }))
+    .filter(({ word, edits }) => edits <= tolerance(word))
+    .toSorted((a, b) => a.edits - b.edits);
+  return best?.word ?? null;
+}
 
-/** A name, in quotes. */
-export const show = (name: string): string =>
-  mayBeKey(name) ? 'something that may be a key and is not repeated' : JSON.stringify(shortened(name));
+const tolerance = (word: string): number => Math.max(1, Math.floor(word.length / 3));
 
-/** A place in the file. */
-export const placeOf = (path: readonly PropertyKey[]): string =>
-  path.map((name) => (mayBeKey(String(name)) ? '[hidden]' : shortened(String(name)))).join('.') || 'The file';
+/** How many letters are put in, taken out or replaced between two words (Levenshtein). */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length]!;
+}

@@ -4,6 +4,7 @@
  * Invariants: what stands there is never repeated: it may be a key (V8 quotes it); every text that is no JSON has a place;
  * what it costs is what the text is long, however deep it is.
  */
+import { createCounter, inWords } from './places.ts';
 
 /** What may come, in words. */
 const words = {
@@ -54,9 +55,7 @@ function endOfText(text: string, begin: number): number | Flaw {
 export function flawOfJson(text: string): string | null {
   const flaw = find(text);
   if (flaw === null) return null;
-  // Columns are counted as editors do, from 1.
-  const before = text.slice(0, flaw.at).split(/\r\n|\r|\n/);
-  return `in line ${before.length}, column ${before.at(-1)!.length + 1}, ${flaw.what}`;
+  return `${inWords(createCounter(text)(flaw.at))}, ${flaw.what}`;
 }
 
 /** What people write who know other languages. `closes`: it would close what is around. */

@@ -42,7 +42,10 @@ export function readModelFile({
   path,
   env,
   readText,
-}: Pick<ModelFileDeps, 'path' | 'env' | 'readText'>): ReadModels | null {
+  aliases = [],
+  secrets = [],
+}: Pick<ModelFileDeps, 'path' | 'env' | 'readText'> &
+  Pick<Surroundings, 'aliases' | 'secrets'>): ReadModels | null {
   let text: string;
   try {
     text = readText(path);
@@ -51,7 +54,7 @@ export function readModelFile({
     if (code === 'ENOENT') return null;
     return { type: 'faulty', problems: [`It cannot be read (${code ?? String(error)}).`] };
   }
-  return readModels(text, { env, folder: dirname(path), readText });
+  return readModels(text, { env, folder: dirname(path), readText, aliases, secrets });
 }
 
 /** Serves what the file says, beginning with what it says now; a file that is faulty now serves nothing yet. */
@@ -76,7 +79,12 @@ export function watchModelFile(deps: ModelFileDeps): WatchedModels {
   }
 
   function look(): void {
-    const now = readModelFile(deps);
+    const serving = [...bindings.all, ...others];
+    const now = readModelFile({
+      ...deps,
+      aliases: serving.map(({ alias }) => alias),
+      secrets: serving.flatMap(({ endpoint }) => endpoint.secrets),
+    });
     if (isDeepStrictEqual(now, seen)) return;
     const first = seen === undefined;
     seen = now;
