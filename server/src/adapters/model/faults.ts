@@ -162,6 +162,16 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
   };
 }
 
+/** What the keys of some providers begin with, and the names of their models too. */
+const keyLike = /\b(?=(?:sk|gsk|pk|xai|hf|nvapi)[-_])/g;
+
+/** The name of a model as its endpoint tells it, without a secret, however that is written. */
+export function shownModel(name: string, secrets: readonly string[]): string {
+  const hide = hiderOf(secrets);
+  const plain = name.replace(keyLike, 'x');
+  return hide(plain) === plain ? name : hide(name);
+}
+
 /** For people: which model, and where. */
 const nameOf = ({ alias, model, host }: FaultScope): string =>
   alias === model ? `Model "${model}" at ${host}` : `Model "${alias}" (${model} at ${host})`;
@@ -180,6 +190,7 @@ const kindByStatus: Readonly<Record<number, FaultKind>> = {
   403: 'AUTHENTICATION',
   404: 'NOT_FOUND',
   405: 'NOT_FOUND',
+  407: 'AUTHENTICATION',
   408: 'TIMEOUT',
   409: 'OVERLOADED',
   410: 'NOT_FOUND',
@@ -245,13 +256,18 @@ export function faultFromDescription(
     .filter((part) => part !== '')
     .join(', ');
   const more: FaultDetail =
-    named === 'MALFORMED'
-      ? { what: 'could not read the tool call its model wrote', advice: 'try again, or choose another model' }
-      : kind === 'CONTEXT_OVERFLOW' && !saysTooLong(begin) && known === 413
-        ? tooLarge
-        : kind === 'BAD_REQUEST' && namesAnswerLimit(begin)
-          ? { advice: 'set {limit} to what this model takes, or leave it out' }
-          : {};
+    known === 407
+      ? behindProxy
+      : named === 'MALFORMED'
+        ? {
+            what: 'could not read the tool call its model wrote',
+            advice: 'try again, or choose another model',
+          }
+        : kind === 'CONTEXT_OVERFLOW' && !saysTooLong(begin) && known === 413
+          ? tooLarge
+          : kind === 'BAD_REQUEST' && namesAnswerLimit(begin)
+            ? { advice: 'set {limit} to what this model takes, or leave it out' }
+            : {};
   return createFault(kind, scope, { ...more, detail, retryAfterMs, status });
 }
 
@@ -259,6 +275,12 @@ export function faultFromDescription(
 const tooLarge: FaultDetail = {
   what: 'refused because the request is larger than it takes',
   advice: 'start a new workstream, or let the server at {endpoint} take larger requests',
+};
+
+/** It is not the endpoint that wants to know who asks. */
+const behindProxy: FaultDetail = {
+  what: 'could not be asked, because a proxy on the way wants credentials',
+  advice: 'give Weir the proxy with its name and password, or a way to {endpoint} without it',
 };
 
 /** What a status that means something else comes with is not about the conversation, whatever it says (A35). */

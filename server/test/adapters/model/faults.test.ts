@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
 import {
   createFault,
@@ -340,4 +342,68 @@ test('an endpoint keeps its credentials out of everything it shows', () => {
   expect(parseEndpoint('https://me:x@models.test', 'sk-1')?.authorization).toBe('Bearer sk-1');
   expect(parseEndpoint('models.test/v1', undefined)).toBeNull();
   expect(parseEndpoint('file:///etc/passwd', undefined)).toBeNull();
+});
+
+describe('the name of a model as its endpoint tells it', () => {
+  const nameTold = async (name: string, apiKey = 'token-abc123'): Promise<string> => {
+    await using link = await connect({ apiKey });
+    const { outcome } = await link.answer(bytes(sse([{ model: name, ...chunk({ content: 'ok' }, 'stop') }])));
+    if (outcome.type !== 'answered') throw new Error(`no answer: ${JSON.stringify(outcome)}`);
+    return outcome.model;
+  };
+
+  test.each([
+    'Bearer token-abc123',
+    'sk-token-abc123',
+
+    'm1 %74oken-abc123',
+    'dG9rZW4tYWJjMTIz',
+    `${'%25'.repeat(30)}74oken-abc123`,
+  ])(
+    'holds no key, as no error does: %s (broke: it stood in the entry and among the calls)',
+    async (name) => {
+      const told = await nameTold(name);
+      expect(told).toContain('[hidden]');
+      expect(told).not.toContain('abc123');
+    },
+  );
+
+  test('is told where it only begins as keys do', async () => {
+    for (const name of ['xai-grok-4-fast', 'hf-internal-model', 'gpt-4o-2024-08-06'])
+      expect(await nameTold(name)).toBe(name);
+  });
+});
+
+describe('a proxy that wants credentials', () => {
+  const sentence =
+    'Model "alias" (m1 at HOST) could not be asked, because a proxy on the way wants credentials (HTTP 407); ' +
+    'give Weir the proxy with its name and password, or a way to OPENAI_BASE_URL without it.';
+
+  test('is told as that, and not asked four times (broke: "could not be reached (fetch failed)")', async () => {
+    const fault = await failing({ status: 407, body: 'Who are you?' });
+    expect(fault).toMatchObject({ kind: 'AUTHENTICATION', status: 407, accepted: false });
+    expect(fault.message.replace(/at \S+\)/, 'at HOST)')).toBe(sentence);
+    expect(remedies[fault.kind]).not.toBe('RETRY');
+  });
+
+  test.each(['http', 'https'])('is told as that where it is one that is set, for %s', async (scheme) => {
+    const proxy = createHttpServer((_, response) => void response.writeHead(407).end())
+      .on('connect', (_, socket) => void socket.end('HTTP/1.1 407 Who are you?\r\n\r\n'))
+      .listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']) vi.stubEnv(name, address);
+    for (const name of ['NO_PROXY', 'no_proxy']) vi.stubEnv(name, '');
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1');
+    // Which proxy there is, is looked at once.
+    vi.resetModules();
+    const fresh = await import('./harness.ts');
+    const { outcome } = await fresh.createAsker(bindingFor(`${scheme}://models.invalid/v1`))();
+    expect(outcome).toMatchObject({
+      kind: 'AUTHENTICATION',
+      message: sentence.replace('HOST', 'models.invalid'),
+    });
+    vi.unstubAllEnvs();
+    proxy.close();
+  });
 });

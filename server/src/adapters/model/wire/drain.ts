@@ -5,12 +5,14 @@
  *
  * Invariants: deltas of a channel, joined, are the channel's text in the answer; no delta splits a surrogate pair;
  * calls are there because they were sent, whatever the finish reason (D-38); no more than `maxAnswer` is kept or
- * handed on; each count of the usage is the largest that came.
+ * handed on; each count of the usage is the largest that came; no
+ * secret of the endpoint stands in the name of the model.
  */
 import type { Native, Usage } from 'schema/projection';
 import type { ModelAnswer, ModelDelta, Unfinished } from '../../../ports/model.ts';
 import { plausible } from '../../../core/models/spending.ts';
 import type { Binding } from '../binding.ts';
+import { shownModel } from '../faults.ts';
 import type { CallPiece, Chunk } from './chunk.ts';
 import { isWithin } from './json.ts';
 import type { ChatNative } from './native.ts';
@@ -93,7 +95,7 @@ export function createDrain(
   function take(chunk: Chunk): void {
     switch (chunk.type) {
       case 'model':
-        model ||= chunk.name.slice(0, maxModel);
+        model ||= shownModel(chunk.name.slice(0, maxModel), binding.endpoint.secrets);
         return;
       case 'text':
         if (chunk.apart) text.setApart();
