@@ -85,11 +85,32 @@ function beginningOf(line: string): string {
 const before = /[\s"'“”«»#*_`-]/;
 const after = /[\s"'“”«»*_`.]/;
 
-/** Without what stands around a name. */
+/** Pairs of signs that stress what is between them, as Markdown has them; not those within a word, or around nothing. */
+const stressed = [
+  /(?<![\p{L}\p{N}*])(\*{1,3})([^\s*](?:[^*]*[^\s*])?)\1(?![\p{L}\p{N}*])/gu,
+  /(?<![\p{L}\p{N}_])(_{1,3})([^\s_](?:[^_]*[^\s_])?)\1(?![\p{L}\p{N}_])/gu,
+];
+const quotes = [
+  ['"', '"'],
+  ['“', '”'],
+  ['«', '»'],
+  ['`', '`'],
+] as const;
+
+/** Without what stands around a name, of which a pair is taken or left. */
 function bare(line: string): string {
+  const plain = stressed.reduce((text, pair) => text.replace(pair, '$2'), line);
   let from = 0;
-  let to = line.length;
-  while (from < to && before.test(line[from]!)) from += 1;
-  while (from < to && after.test(line[to - 1]!)) to -= 1;
-  return line.slice(from, to);
+  let to = plain.length;
+  while (from < to && before.test(plain[from]!)) from += 1;
+  while (from < to && after.test(plain[to - 1]!)) to -= 1;
+  const name = plain.slice(from, to);
+  const [head, tail] = [plain.slice(0, from), plain.slice(to)];
+  const opening = quotes.find(([open, close]) => head.includes(open) && left(close, name, tail))?.[0] ?? '';
+  const closing = quotes.find(([open, close]) => tail.includes(close) && left(open, name, head))?.[1] ?? '';
+  return opening + name + closing;
 }
+
+/** Whether this half of a pair is in the name, and not beside it. */
+const left = (sign: string, name: string, beside: string): boolean =>
+  name.includes(sign) && !beside.includes(sign);
