@@ -160,7 +160,10 @@ async function assemble(
   const chosen = await chooseModel({ clock }, config.model, { search: readModelFile(file) === null });
   const { discovered } = chosen;
   const { checked } = chosen;
-  const model = withLimits(createModels({ clock, log, config: chosen.config, discovered, checked, file }));
+  const model = withLimits(
+    createModels({ clock, log, config: chosen.config, discovered, checked, file }),
+    clock,
+  );
   const hub = withFirstWord(createHub());
   const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({

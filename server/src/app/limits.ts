@@ -1,32 +1,43 @@
 /**
  * Owns: how much a model reads as its endpoint says when it refuses what is too long (D-39): less than it is set up for
- * is believed until it is set up otherwise, or Weir starts again.
+ * is believed for a while, or until it is set up otherwise: the endpoint may have been started anew, or have meant
+ * something else.
  * Does not own: that it refused for that, or what it serves by its own list (the model adapter).
  *
  * Invariant: no refusal makes a window larger, or smaller than a model can have.
  */
+import type { Clock } from '../ports/clock.ts';
 import type { Model, ModelInfo, ModelOutcome } from '../ports/model.ts';
 
 /** "maximum context length is 8192 tokens", "available context size (4,096 tokens)": the number that follows at once. */
 const limit = /\bcontext (?:length|size|window|limit)(?: is| of|:)? ?\(?(\d[\d,]{2,10}) tokens\b/i;
-/** No model that is served reads less, tokens. */
-const least = 512;
+/** With less there is no room beside what every model is told, tokens. */
+const least = 2_048;
+/** How long it is believed, milliseconds. */
+const believedMs = 10 * 60_000;
 
 interface Learnt {
   readonly window: number;
   /** As it was set up when that was said. */
   readonly setUp: string;
+  /** By the clock. */
+  readonly at: number;
 }
 
 const setUpOf = ({ description, window }: ModelInfo): string => `${window} ${description}`;
 
 /** The same model, whose list has the windows that were learnt. */
-export function withLimits<T extends Model>(model: T): T {
+export function withLimits<T extends Model>(model: T, clock: Clock): T {
   const learnt = new Map<string, Learnt>();
 
   function known(info: ModelInfo): ModelInfo {
     const said = learnt.get(info.alias);
-    return said?.setUp === setUpOf(info) ? { ...info, window: said.window } : info;
+    if (said?.setUp !== setUpOf(info) || clock.now() - said.at >= believedMs) {
+      learnt.delete(info.alias);
+      return info;
+    }
+    const problem = `Its endpoint says that it reads ${said.window.toLocaleString('en')} tokens, so no more is sent. That is tried again after 10 minutes, or once its settings change.`;
+    return { ...info, window: said.window, problem: info.problem ?? problem };
   }
 
   function learn(outcome: ModelOutcome): void {
@@ -34,7 +45,7 @@ export function withLimits<T extends Model>(model: T): T {
     const window = Number(limit.exec(outcome.message)?.[1]?.replaceAll(',', ''));
     const info = model.list().find(({ alias }) => alias === outcome.alias);
     if (!info || !(window >= least) || (info.window !== null && window >= info.window)) return;
-    learnt.set(info.alias, { window, setUp: setUpOf(info) });
+    learnt.set(info.alias, { window, setUp: setUpOf(info), at: clock.now() });
   }
 
   return {

@@ -2,19 +2,26 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { withLimits } from '../../src/app/limits.ts';
 import type { Model, ModelFault, ModelInfo } from '../../src/ports/model.ts';
+import { containing } from '../adapters/storage/fixtures.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createFakeModel, type FakeModel } from '../support/fake-model.ts';
 
 let fake: FakeModel;
 let info: Partial<ModelInfo>;
 let model: Model;
+let clock: TestClock;
 
 beforeEach(() => {
   fake = createFakeModel();
   info = { window: 128_000 };
-  model = withLimits({
-    ...fake,
-    list: () => fake.list().map((known) => ({ ...known, ...info })),
-  });
+  clock = createTestClock();
+  model = withLimits(
+    {
+      ...fake,
+      list: () => fake.list().map((known) => ({ ...known, ...info })),
+    },
+    clock,
+  );
 });
 
 const [{ alias }] = createFakeModel().list() as [ModelInfo];
@@ -54,6 +61,7 @@ describe('A refusal', () => {
   it.each([
     'maximum context length is 200000 tokens',
     'maximum context length is 3 tokens',
+    'maximum context length is 1000 tokens',
     'This is too long: you sent 9000 tokens.',
   ])('that names no less, or nothing that can be, changes nothing: %s', async (message) => {
     await refuses(message);
@@ -69,5 +77,16 @@ describe('A refusal', () => {
     await refuses('maximum context length is 6000 tokens');
     info = { window: 32_000 };
     expect(window()).toBe(32_000);
+    info = { window: 128_000 };
+    expect(window()).toBe(128_000);
+  });
+
+  it('is said of the model, and believed for ten minutes (broke: an endpoint that was started with more was never asked for it)', async () => {
+    await refuses('maximum context length is 6000 tokens');
+    expect(model.list()[0]).toMatchObject({ window: 6_000, problem: containing('reads 6,000 tokens') });
+    await clock.advance(599_999);
+    expect(window()).toBe(6_000);
+    await clock.advance(1);
+    expect(model.list()[0]).toMatchObject({ window: 128_000, problem: null });
   });
 });

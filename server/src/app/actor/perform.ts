@@ -126,7 +126,9 @@ export function createPerformer(deps: PerformerDeps): Performer {
         if (system === null) return failed({ type: 'aborted' });
         const overhead = overheadOf(system, tools.definitions);
         const { lane, givenUp, passedOver, overflow } = whomToAsk(deed, model.list(), overhead);
-        const room = { window: windowOf(lane, model.list()), overhead };
+        // Whom nobody asks says nothing of how much there is room for.
+        const whose = overflow && passedOver ? deed.model.alias : lane;
+        const room = { window: windowOf(whose, model.list()), overhead };
         if (overflow) return post(stamp, { type: 'modelEnded', messageId, outcome: overflow, room });
         const older = await olderThan(deed, signal);
         if ('type' in older) return failed(older);

@@ -66,8 +66,10 @@ export function whomToAsk(
  * long for it. Null: not known.
  */
 export function windowAfter(asked: string, chosen: string, models: readonly ModelInfo[]): number | null {
-  const [window, own] = [windowOf(asked, models), windowOf(chosen, models)];
-  return window !== null && own !== null ? Math.max(window, own) : (window ?? own);
+  const window = windowOf(asked, models);
+  const own = models.find(({ alias }) => alias === chosen);
+  if (!own) return window;
+  return own.window === null ? null : Math.max(window ?? 0, own.window);
 }
 
 export const windowOf = (alias: string, models: readonly ModelInfo[]): number | null =>

@@ -162,7 +162,11 @@ function thoughtsIn({ projection, conversation }: State): Omit<Thoughts, 'own'> 
   const again = answers.filter((entry) => entry.context?.replayed);
   return {
     since: since.reduce((sum, entry) => sum + thoughtsOf(entry), 0),
-    told: again.reduce((sum, { reasoning }) => sum + Math.ceil(reasoning.length / 4), 0),
+    told: again.reduce(
+      (sum, { reasoning, native, usage }) =>
+        sum + Math.max(Math.ceil(reasoning.length / 4), native ? (usage?.reasoningTokens ?? 0) : 0),
+      0,
+    ),
   };
 }
 
