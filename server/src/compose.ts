@@ -169,6 +169,7 @@ async function assemble(
   const workspaces = await createWorkspaces({
     roots: config.workspaceRoots,
     ownRoot,
+    moves: storage.exclusive,
   });
   const placed = whereFoldersAre(workspaces);
   const processes = placed.processes(createProcesses({ sessionId: session.id, clock }));

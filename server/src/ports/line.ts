@@ -13,5 +13,8 @@ export interface Place {
   readonly free: () => void;
 }
 
-/** Where to wait: resolves with a place of this token. Rejects with the reason of `leave` when that aborts before. */
-export type Line = (tokenId: string, leave: AbortSignal) => Promise<Place>;
+/**
+ * Where to wait: resolves with a place of this token. Rejects with the reason of `leave` when that aborts before. `urgent`: before
+ * what else of its token waits.
+ */
+export type Line = (tokenId: string, leave: AbortSignal, urgent?: boolean) => Promise<Place>;

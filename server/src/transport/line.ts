@@ -6,7 +6,7 @@
  * The bounds of one operation do not hold many of them: 250 answers of 12 MB are 3 GB, and their reads are all that the
  * database has connections for.
  *
- * Invariants: of one token first come, first served, who has a place already before the others; tokens in turn; who has
+ * Invariants: of one token first come, first served, who has a place already before the others, and then what is urgent; tokens in turn; who has
  * left keeps no place in the line; a token has at most `ofOne` places, and in all of them together `ofAll` work; between
  * two that begin the event loop goes round, since a thousand that follow one another at once leave nobody else heard.
  */
@@ -19,6 +19,7 @@ const placesOfOne = { reads: 4, commands: 3 } as const;
 
 interface Waiting {
   readonly hasPlace: boolean;
+  readonly urgent: boolean;
   readonly begin: () => void;
 }
 interface Token {
@@ -37,7 +38,8 @@ export function createLine({ ofAll, ofOne }: { readonly ofAll: number; readonly 
   let working = 0;
 
   const nextOf = ({ places, waiting }: Token): Waiting | undefined =>
-    [...waiting].find(({ hasPlace }) => hasPlace) ?? (places < ofOne ? [...waiting][0] : undefined);
+    [...waiting].find(({ hasPlace }) => hasPlace) ??
+    (places < ofOne ? ([...waiting].find(({ urgent }) => urgent) ?? [...waiting][0]) : undefined);
 
   let isDue = false;
   const letGo = (): void => {
@@ -66,7 +68,12 @@ export function createLine({ ofAll, ofOne }: { readonly ofAll: number; readonly 
     if (places === 0 && waiting.size === 0) tokens.delete(name);
   };
 
-  const turn = (name: string, leave: AbortSignal, hasPlace: boolean, begun: () => void): Promise<void> =>
+  const turn = (
+    name: string,
+    leave: AbortSignal,
+    { hasPlace, urgent }: Pick<Waiting, 'hasPlace' | 'urgent'>,
+    begun: () => void,
+  ): Promise<void> =>
     new Promise((resolve, reject) => {
       leave.throwIfAborted();
       const token = tokens.get(name) ?? { places: 0, waiting: new Set() };
@@ -78,6 +85,7 @@ export function createLine({ ofAll, ofOne }: { readonly ofAll: number; readonly 
       };
       const one: Waiting = {
         hasPlace,
+        urgent,
         begin: () => {
           leave.removeEventListener('abort', giveUp);
           begun();
@@ -89,10 +97,10 @@ export function createLine({ ofAll, ofOne }: { readonly ofAll: number; readonly 
       letGo();
     });
 
-  return async (name, leave) => {
+  return async (name, leave, urgent = false) => {
     let [works, isFree] = [false, false];
     const begun = (): void => void (works = true);
-    await turn(name, leave, false, begun);
+    await turn(name, leave, { hasPlace: false, urgent }, begun);
     const rest = (): void => {
       if (!works) return;
       works = false;
@@ -102,7 +110,7 @@ export function createLine({ ofAll, ofOne }: { readonly ofAll: number; readonly 
     return {
       rest,
       work: async (stillThere) => {
-        if (!works) await turn(name, stillThere, true, begun);
+        if (!works) await turn(name, stillThere, { hasPlace: true, urgent }, begun);
       },
       free: () => {
         if (isFree) return;

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import sirv from 'sirv';
 import { answerRefusal } from './answer.ts';
 
@@ -38,8 +39,12 @@ export function createStaticRoute({
     },
   });
   return (req, res) => {
-    // Gone since it was looked at: nobody else hears that, and the process would end.
-    res.on('pipe', (file) => file.on('error', () => res.destroy()));
+    res.on('pipe', (file: Readable) => {
+      // Gone since it was looked at: nobody else hears that, and the process would end.
+      file.on('error', () => res.destroy());
+      // Nobody else closes it for who left early.
+      res.on('close', () => file.destroy());
+    });
     // Of small files nobody needs a part, and the package throws at some that are asked for.
     delete req.headers.range;
     if (req.method === 'GET' || req.method === 'HEAD') serve(req, res);

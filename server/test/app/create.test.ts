@@ -22,7 +22,11 @@ beforeEach(async () => {
   await writeFile(join(folder, 'allowed', 'file'), '');
   await symlink(join(folder, 'outside'), join(folder, 'allowed', 'way-out'));
   await symlink(join(folder, 'allowed', 'project'), join(folder, 'allowed', 'way-in'));
-  workspaces = await createWorkspaces({ roots: [join(folder, 'allowed')], ownRoot: join(folder, 'own') });
+  workspaces = await createWorkspaces({
+    roots: [join(folder, 'allowed')],
+    ownRoot: join(folder, 'own'),
+    moves: false,
+  });
   stopping = false;
   world = await createWorld({ workspaces, isStopping: () => stopping });
 });
@@ -189,7 +193,7 @@ describe('Creating', () => {
   it.runIf(process.platform === 'linux')(
     'is refused at once where folders vanish as they are made (broke: a recursive mkdir never returned)',
     async () => {
-      const there = await createWorkspaces({ roots: ['/proc'], ownRoot: '/proc/weir/own' });
+      const there = await createWorkspaces({ roots: ['/proc'], ownRoot: '/proc/weir/own', moves: false });
       expect(await there.choose('w', null)).toMatchObject({ type: 'refused' });
       expect(await there.choose('w', '/proc/weir/asked')).toMatchObject({ type: 'refused' });
     },
@@ -455,7 +459,7 @@ describe('The folder of a workstream', () => {
     expect(await remove(id)).toMatchObject({ workspaceKept: null });
     expect(existsSync(there)).toBe(true);
     // Also not right beside the ones that are made, nor one with a name like theirs elsewhere.
-    const beside = await createWorkspaces({ roots: [folder], ownRoot: join(folder, own) });
+    const beside = await createWorkspaces({ roots: [folder], ownRoot: join(folder, own), moves: false });
     for (const path of [join(folder, own, 'mine'), join(folder, 'allowed', 'a'.repeat(32))]) {
       await mkdir(path);
       expect(await beside.abandon(path)).toBeNull();

@@ -155,11 +155,14 @@ it('who waits until somebody is done with a workstream has no turn meanwhile, so
   for (const send of late) expect(await send).toMatchObject({ code: 'WORKSTREAM_NOT_FOUND' });
 });
 
-it('Stop and a decision for a workstream at rest do not wait behind what else of their token waits (D-65)', async () => {
-  const { world, at, hasBegun, end } = await beginHeld();
+it('Stop and a decision for a workstream at rest go before what else of their token waits, and take no more places (D-65)', async () => {
+  const { world, at, begun, hasBegun, end, rest } = await beginHeld();
   const creates = [1, 2, 3, 4, 5].map(() => create(world, ada));
   await hasBegun('new', 'new', 'new');
   const stopping = world.stop(at[0]!);
+  await rest();
+  expect(begun).toEqual(['new', 'new', 'new']);
+  end('new');
   await hasBegun('new', 'new', 'new', at[0]!);
   end(at[0]!);
   expect(await stopping).toMatchObject({ type: 'Accepted', nothingToStop: true });

@@ -1,5 +1,5 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startHttp } from '../../src/transport/http.ts';
@@ -220,6 +220,25 @@ describe('the client', () => {
     await new Promise((resolve) => socket.once('listening', resolve));
     await expect(send('GET', '/assets/odd.js')).rejects.toThrow();
     expect((await fetch(`http://127.0.0.1:${http.port}/`)).status).toBe(200);
+  });
+
+  it.runIf(process.platform === 'linux')('keeps no file open for who left before it was sent', async () => {
+    const { clientDir, http } = await serve();
+    writeFileSync(join(clientDir, 'assets', 'long.js'), 'x'.repeat(20_000_000));
+    const open = (): number =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).endsWith('/long.js');
+        } catch {
+          return false;
+        }
+      }).length;
+    const socket = connect(http.port, '127.0.0.1');
+    socket.write(`GET /assets/long.js HTTP/1.1\r\nhost: 127.0.0.1:${http.port}\r\n\r\n`);
+    await new Promise((resolve) => socket.once('readable', resolve));
+    expect(open()).toBe(1);
+    socket.destroy();
+    await vi.waitFor(() => expect(open()).toBe(0), { interval: 5, timeout: 5_000 });
   });
 
   it.each(['bytes=5-3', 'bytes=0-4', 'bytes=-5', 'bytes=9007199254740993-'])(

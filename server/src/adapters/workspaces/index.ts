@@ -1,7 +1,7 @@
 /**
  * Owns: which folder a workstream works in: one under the allowed roots, by resolved path, or one made for it.
  */
-import { lstat, mkdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { mkdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { quote } from '../../core/kit/quote.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
@@ -13,6 +13,8 @@ export async function createWorkspaces(options: {
   readonly roots: readonly string[];
   /** Where folders are made for workstreams that chose none. */
   readonly ownRoot: string;
+  /** They are moved and copied together with all that names them; else others may have made some in another place. */
+  readonly moves: boolean;
 }): Promise<Workspaces> {
   const { ownRoot } = options;
   // Once: a data folder that vanishes later is not to come back empty, as one that was never used.
@@ -69,15 +71,9 @@ export async function createWorkspaces(options: {
       );
     },
     async at(path) {
-      if (!isMadeIn(basename(ownRoot), path)) return path;
+      if (!options.moves || !isMadeIn(basename(ownRoot), path)) return path;
       const root = await reached();
-      if (root === null || dirname(path) === root) return path;
-      const here = join(root, basename(path));
-      const isThere = await lstat(here).then(
-        (found) => found.isDirectory(),
-        () => false,
-      );
-      return isThere ? here : path;
+      return root === null ? path : join(root, basename(path));
     },
     own: async (workstreamId) => join((await reached()) ?? ownRoot, workstreamId),
     ownRoot: reached,

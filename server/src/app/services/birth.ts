@@ -206,7 +206,7 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
         const before = await repeated(key).catch(whenAway(open ? perhaps : storageUnavailable));
         return before ?? make(key, prepare, caller).catch(whenAway(storageUnavailable));
       },
-      caller,
+      { caller },
     );
 }
 

@@ -159,8 +159,11 @@ export async function decideApproval(
   });
   if (outcome.type !== 'Rejected' || outcome.code !== 'APPROVAL_GONE') return outcome;
   // The batch is closed, but who decided what is kept: say that rather than "gone" (D-64).
-  const decision = await inLine(deps, by, () =>
-    deps.catalog.decisionOf(workstreamId, cycleId, callId).catch(() => null),
+  const decision = await inLine(
+    deps,
+    by,
+    () => deps.catalog.decisionOf(workstreamId, cycleId, callId).catch(() => null),
+    { urgent: true },
   );
   return decision ? refusalView({ type: 'Rejected', code: 'ALREADY_DECIDED', decision }) : outcome;
 }

@@ -29,11 +29,10 @@ export function turnOf(
   by: Viewer,
   { caller = stays, urgent = false }: { readonly caller?: AbortSignal; readonly urgent?: boolean } = {},
 ): Turn {
-  const name = urgent ? `${by.tokenId} urgent` : by.tokenId;
   let place: Promise<Place> | null = null;
   return {
     async ask(work) {
-      await (place ??= line(name, caller));
+      await (place ??= line(by.tokenId, caller, urgent));
       return work();
     },
     over() {
@@ -51,9 +50,9 @@ export async function inLine<T>(
   deps: InLineDeps,
   by: Viewer,
   work: () => Promise<T>,
-  caller?: AbortSignal,
+  how: Parameters<typeof turnOf>[2] = {},
 ): Promise<T> {
-  const turn = turnOf(deps, by, caller && { caller });
+  const turn = turnOf(deps, by, how);
   try {
     return await turn.ask(work);
   } finally {
