@@ -315,6 +315,20 @@ describe('What a model call cost', () => {
       { id: 'w1:title:2:2', purpose: 'TITLE', turnId: null, alias: 'small', outcome: 'ANSWERED' },
     ]);
   });
+
+  it('in which the model declines to give a name gives none (broke: the refusal became the name)', async () => {
+    performer.perform({
+      type: 'suggestTitle',
+      stamp: { epoch: 2, generation: null },
+      model: { alias: 'small', temperature: null, effort: 'NONE' },
+      lane: 'small',
+      question: 'Who?',
+      answer: 'Me.',
+    });
+    model.calls[0]!.answer({ text: 'I cannot', alias: 'small', finish: 'CONTENT_FILTER' });
+    await clock.advance(0);
+    expect(told[0]?.event).toEqual({ type: 'titleSuggested', title: null, question: 'Who?' });
+  });
 });
 
 const message = (revision: number): Entry => ({

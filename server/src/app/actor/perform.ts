@@ -126,9 +126,7 @@ export function createPerformer(deps: PerformerDeps): Performer {
         if (system === null) return failed({ type: 'aborted' });
         const overhead = overheadOf(system, tools.definitions);
         const { lane, givenUp, passedOver, overflow } = whomToAsk(deed, model.list(), overhead);
-        // Whom nobody asks says nothing of how much there is room for.
-        const whose = overflow && passedOver ? deed.model.alias : lane;
-        const room = { window: windowOf(whose, model.list()), overhead };
+        const room = { window: windowOf(lane, model.list()), overhead };
         if (overflow) return post(stamp, { type: 'modelEnded', messageId, outcome: overflow, room });
         const older = await olderThan(deed, signal);
         if ('type' in older) return failed(older);
@@ -273,7 +271,9 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const named = await askAside(deps, request, signal, {
           ended: (...call) => bill.add(count(...call)),
         });
-        suggested(named && named.text.trim() !== '' ? named.text : null);
+        // What a model says in place of a name is none.
+        const isName = named !== null && named.finish !== 'CONTENT_FILTER' && named.text.trim() !== '';
+        suggested(isName ? named.text : null);
       },
       () => suggested(null),
     );
