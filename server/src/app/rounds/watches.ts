@@ -10,7 +10,13 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { whenAway } from '../../ports/storage-unavailable.ts';
-import type { ClaimedPoll, Landing, PollOutcome, WatchStore } from '../../ports/watches.ts';
+import {
+  isFired,
+  type ClaimedPoll,
+  type Landing,
+  type PollOutcome,
+  type WatchStore,
+} from '../../ports/watches.ts';
 import { poll, pollTimeoutMs, type PollDeps } from '../watches/poll.ts';
 import type { Teller } from '../watches/tell.ts';
 import { within } from '../within.ts';
@@ -32,6 +38,7 @@ const latenessKept = 1_024;
 export interface WatchFigures {
   readonly running: number;
   readonly polls: number;
+  /** Of those: at which what is waited for had happened; an end without is none. */
   readonly fires: number;
   readonly errors: number;
   /** Of the last polls, milliseconds between due and begun, the greatest of 99 %; null: there was none. */
@@ -145,7 +152,7 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     if (outcome.error !== null && !cut.aborted) errors += 1;
     const landing = await keep(outcome);
     if (landing !== 'RECORDED' || !outcome.fire) return;
-    fires += 1;
+    if (isFired(outcome.fire)) fires += 1;
     await teller.tell(claim.workstreamId).catch((error: unknown) =>
       // It waits with the others.
       log.warn({ watch: claim.watchId, error: String(error) }, 'a fire could not be told yet; trying again'),
