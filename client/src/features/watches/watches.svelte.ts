@@ -55,12 +55,16 @@ export class WorkstreamWatches {
   ended = $state(false);
   /** What was found out of a watch that is not among them any more. */
   notice = $state.raw<string | null>(null);
+  /** Those that ended since they were shown, other than by who looks at them, until that is dismissed. */
+  over = $state.raw<readonly PolledWatch[]>([]);
   readonly creating: Action<NewWatch, unknown>;
   readonly editing: Action<Edit, unknown>;
   readonly #api: Asks;
   readonly #workstreamId: string;
   readonly #deeds: Record<string, Deeds> = {};
   #asked = 0;
+  /** Cancelled here. */
+  readonly #cancelled = new Set<string>(); // eslint-disable-line svelte/prefer-svelte-reactivity -- nothing shows it
 
   constructor(api: Asks, workstreamId: string) {
     this.#api = api;
@@ -73,21 +77,50 @@ export class WorkstreamWatches {
   /** Asks for them now. */
   async look(): Promise<void> {
     const asked = (this.#asked += 1);
-    const answer = await this.#api.client.request(workstreamWatchesQuery, {
-      id: this.#workstreamId,
-      ended: this.ended,
-    });
+    let answer = await this.#ask(this.ended);
     if (asked !== this.#asked) return;
+    const left = answer.ok ? this.#left(answer.data.workstream?.watches ?? []) : [];
+    let over: readonly PolledWatch[] = [];
+    if (left.length > 0) {
+      answer = await this.#ask(true);
+      if (asked !== this.#asked) return;
+      over = answer.ok
+        ? (answer.data.workstream?.watches ?? []).filter(({ watchId }) => left.includes(watchId))
+        : [];
+    }
     if (!answer.ok) this.failure = this.#api.explain(answer.failure);
     else if (answer.data.workstream) {
-      this.list = answer.data.workstream.watches;
+      const { watches } = answer.data.workstream;
+      this.list = this.ended ? watches : watches.filter(({ status }) => status !== 'ENDED');
+      this.over = [...this.over, ...over];
       this.failure = null;
     } else this.failure = 'This workstream is not there any more.';
   }
 
+  #ask(ended: boolean) {
+    return this.#api.client.request(workstreamWatchesQuery, { id: this.#workstreamId, ended });
+  }
+
+  /** Those that were shown as living and are not among these any more, though nobody cancelled them here. */
+  #left(now: readonly PolledWatch[]): readonly string[] {
+    const gone = (this.list ?? []).filter(
+      ({ watchId, status }) =>
+        status !== 'ENDED' &&
+        !this.#cancelled.has(watchId) &&
+        !now.some((watch) => watch.watchId === watchId),
+    );
+    return gone.map(({ watchId }) => watchId);
+  }
+
   showEnded(ended: boolean): Promise<void> {
     this.ended = ended;
+    if (ended) this.dismiss();
     return this.look();
+  }
+
+  /** It is known that they have ended. */
+  dismiss(): void {
+    this.over = [];
   }
 
   of(watchId: string): PolledWatch | null {
@@ -107,7 +140,10 @@ export class WorkstreamWatches {
     const deeds = this.deeds(watchId);
     for (const other of Object.values(deeds) as readonly Deeds[Deed][]) other.forget();
     this.notice = null;
+    // Before, for it may be seen to be gone first.
+    if (deed === 'cancel') this.#cancelled.add(watchId);
     const done = (await deeds[deed].run({})) !== null;
+    if (!done) this.#cancelled.delete(watchId);
     const { problem } = deeds[deed];
     if (problem?.code === 'WATCH_NOT_FOUND') {
       // It is about to go from the list, and the refusal with it.
