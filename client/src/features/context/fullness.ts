@@ -15,7 +15,7 @@ export interface Fullness {
   /** NOTHING: nothing was said yet. FULL: nearly. OVER: it does not fit. */
   readonly state: 'NOTHING' | 'CALM' | 'FULL' | 'OVER';
   readonly estimated: boolean;
-  /** `about 12.4k of 32k` */
+  /** `about 12.4k of 32k`, and `about 12.4k tokens` where the window is not known. */
   readonly amount: string;
   /** `38 %`; empty where that cannot be told. */
   readonly share: string;
@@ -49,7 +49,7 @@ export function fullnessOf(context: ContextMark, windowSetUp: number | null): Fu
       window,
       state: 'CALM',
       estimated,
-      amount: `${about}${tokensInShort(used)} of ?`,
+      amount: `${about}${tokensInShort(used)} tokens`,
       share: '',
       warning: 'window not known',
       long: `${about}${tokensInFull(used)} tokens; how many the model can read is not known`,
