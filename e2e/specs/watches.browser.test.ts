@@ -272,7 +272,7 @@ it('says that a watch has ended and why where it was shown, until that is dismis
   writes(folder, 'MERGED');
   await button(watch, 'Run now').click();
   await misses(watch);
-  const said = dialog.getByText('“watch-1”: it has ended: it fired.');
+  const said = dialog.getByText('“watch-1” has ended: it fired.');
   await sees(said);
   await button(dialog, 'Dismiss').click();
   await misses(said);
