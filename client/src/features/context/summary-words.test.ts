@@ -12,7 +12,9 @@ it('D-40 says why nothing can be summarised while a turn lives, and that a summa
 });
 
 it('D-40 says before it is tried that the demo cannot summarise, and to choose another model', () => {
-  expect(cannotSummarise({ ...free, demo: true })).toMatch(/^The demo .* cannot summarise\. Choose another model/);
+  expect(cannotSummarise({ ...free, demo: true })).toMatch(
+    /^The demo .* cannot summarise\. Choose another model/,
+  );
 });
 
 it('D-40 says how much room a summary made, to be seen and to be heard, and each cause in words of its own', () => {
