@@ -7,16 +7,11 @@
  * is told, and tried again to be kept while the database is away: the command is not run again for that, so none is claimed
  * until then.
  */
+import { isFired } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { whenAway } from '../../ports/storage-unavailable.ts';
-import {
-  isFired,
-  type ClaimedPoll,
-  type Landing,
-  type PollOutcome,
-  type WatchStore,
-} from '../../ports/watches.ts';
+import type { ClaimedPoll, Landing, PollOutcome, WatchStore } from '../../ports/watches.ts';
 import { poll, pollTimeoutMs, type PollDeps } from '../watches/poll.ts';
 import type { Teller } from '../watches/tell.ts';
 import { within } from '../within.ts';
