@@ -35,6 +35,9 @@ export const LOOK_MS = 5_000;
 /** The same while a poll is due or under way, whose outcome somebody may be waiting for. */
 const DUE_LOOK_MS = 1_000;
 
+/** How often it is asked of what became of a watch that is gone. */
+const asksForEnd = 5;
+
 /** When to ask again about these; `now`: milliseconds since 1970. */
 export const restMs = (watches: readonly Pick<PolledWatch, 'nextPollAt'>[] | null, now: number): number =>
   watches?.some(({ nextPollAt }) => nextPollAt !== null && Date.parse(nextPollAt) <= now)
@@ -65,6 +68,8 @@ export class WorkstreamWatches {
   #asked = 0;
   /** Cancelled here. */
   readonly #cancelled = new Set<string>(); // eslint-disable-line svelte/prefer-svelte-reactivity -- nothing shows it
+  /** Those that are gone and whose end is not told yet, with how often it was asked for: it is stored a little later. */
+  #gone: Readonly<Record<string, number>> = {};
 
   constructor(api: Asks, workstreamId: string) {
     this.#api = api;
@@ -84,9 +89,17 @@ export class WorkstreamWatches {
     if (left.length > 0) {
       answer = await this.#ask(true);
       if (asked !== this.#asked) return;
-      over = answer.ok
-        ? (answer.data.workstream?.watches ?? []).filter(({ watchId }) => left.includes(watchId))
-        : [];
+      if (answer.ok)
+        over = (answer.data.workstream?.watches ?? []).filter(
+          ({ watchId, status }) => status === 'ENDED' && left.includes(watchId),
+        );
+      const untold = left.filter((id) => !over.some(({ watchId }) => watchId === id));
+      this.#gone = Object.fromEntries(
+        untold.flatMap((id) => {
+          const times = (this.#gone[id] ?? 0) + 1;
+          return times < asksForEnd ? [[id, times]] : [];
+        }),
+      );
     }
     if (!answer.ok) this.failure = this.#api.explain(answer.failure);
     else if (answer.data.workstream) {
@@ -109,12 +122,15 @@ export class WorkstreamWatches {
         !this.#cancelled.has(watchId) &&
         !now.some((watch) => watch.watchId === watchId),
     );
-    return gone.map(({ watchId }) => watchId);
+    return [...Object.keys(this.#gone), ...gone.map(({ watchId }) => watchId)];
   }
 
   showEnded(ended: boolean): Promise<void> {
     this.ended = ended;
-    if (ended) this.dismiss();
+    if (ended) {
+      this.#gone = {};
+      this.dismiss();
+    }
     return this.look();
   }
 

@@ -100,6 +100,24 @@ it('tells of one that ended while it was shown, and why it did, until that is di
   expect(watches.over).toEqual([]);
 });
 
+it('asks again for the end of a watch that is not stored yet (broke: it was never told)', async () => {
+  const { api, next } = open();
+  const watches = new WorkstreamWatches(api, 'ws');
+  const told = async (...answers: object[]) => {
+    const look = watches.look();
+    for (const data of answers) (await next()).answer(data);
+    await look;
+  };
+  await told(list('a'));
+  await told(list(), list());
+  expect([watches.list, watches.over]).toEqual([[], []]);
+  const gone = { ...named('a'), status: 'ENDED', end: 'FIRED' };
+  await told(list(), { workstream: { watches: [gone] } });
+  expect(watches.over).toEqual([gone]);
+  await told(list());
+  expect(watches.over).toEqual([gone]);
+});
+
 it('does not tell who cancels a watch that it has ended', async () => {
   const { api, next } = open();
   const watches = new WorkstreamWatches(api, 'ws');
