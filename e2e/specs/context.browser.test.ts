@@ -9,14 +9,19 @@ import { asksForSummary, strictly, type Seen } from '../../server/test/support/c
 import { startScriptedProvider } from '../../server/test/support/scripted-provider.ts';
 import { newKey } from '../support/api.ts';
 import { createBrowserWorld } from '../support/browser.ts';
-import { answers, button, exchange, head, inState, messages, say, sees } from '../support/page.ts';
+import { answers, button, exchange, head, inState, list, messages, say, sees } from '../support/page.ts';
 import { makePlace } from '../support/weir.ts';
 
 const account = 'They spoke of the harbour; its gate is number 17.';
 const seen: Seen[] = [];
 const provider = await startScriptedProvider();
 const answer = strictly(8_000, seen, (body) => ({ text: asksForSummary(body) ? account : 'So it is.' }));
-provider.respond(answer);
+let summarises = true;
+provider.respond((body) =>
+  summarises || !asksForSummary(body)
+    ? answer(body)
+    : { status: 400, body: { error: { message: 'No summaries here.', type: 'invalid_request_error' } } },
+);
 const place = makePlace();
 const config = join(place.root, 'weir.config.json');
 const model = { endpoint: provider.url, model: 'scripted', window: 8_000 };
@@ -76,4 +81,31 @@ it('asks for the budget, goes on when it is granted, and ends where it is denied
   await expect.poll(() => page.getByRole('region', { name: 'Token budget', exact: true }).count()).toBe(2);
   expect(await answers(page).count()).toBe(2);
   expect(await messages(page).count()).toBe(3);
+});
+
+it('tells in the transcript that a summary which was asked for failed, and has nothing to mark as failed (D-40; broke: the workstream did)', async () => {
+  const { page, title } = await world.workstream('Not summarised');
+  const text = 'The tide comes and the tide goes as it always did. '.repeat(40);
+  for (let n = 0; n < 3; n += 1) await exchange(page, `${n}: ${text}`, 'So it is.', n);
+  summarises = false;
+  await head(page)
+    .getByRole('button', { name: /^Context:/ })
+    .click();
+  await button(page, 'Summarise now').click();
+  const told = page.getByRole('alert').filter({ hasText: 'No summary was made.' });
+  await sees(told);
+  expect(await told.innerText()).toContain('The conversation is as it was.');
+  await inState(page, 'Idle');
+  await sees(list(page).getByRole('link', { name: new RegExp(`^${title}\\s+Idle`) }));
+  summarises = true;
+});
+
+it('says before it is tried that the demo cannot summarise (D-40)', async () => {
+  const { page } = await world.workstream('With the demo', 'demo');
+  await exchange(page, 'say: hello', 'hello');
+  await head(page)
+    .getByRole('button', { name: /^Context:/ })
+    .click();
+  await sees(page.getByRole('dialog').getByText(/^The demo is no language model and cannot summarise\./));
+  expect(await button(page, 'Summarise now').isDisabled()).toBe(true);
 });

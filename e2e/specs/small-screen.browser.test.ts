@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { newKey } from '../support/api.ts';
 import { createBrowserWorld, out } from '../support/browser.ts';
 import {
   answers,
@@ -117,6 +118,42 @@ for (const [width, height] of sizes) {
     await reads(answers(page).nth(1), 'Then not.');
   });
 }
+
+it('shows of a workstream with a watch where it works, and what it is that is empty, in lines that do not scroll sideways (broke: a letter was left of the folder)', async () => {
+  const { id, page } = await world.workstream('Watched on a phone');
+  const { errors } = await world.api.query(
+    'mutation ($input: CreateWatchInput!) { createWatch(input: $input) { __typename } }',
+    { input: { key: newKey(), workstreamId: id, command: 'true', every: '1h' } },
+  );
+  expect(errors).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await sees(button(head(page), '1 watch'));
+  await reads(head(page).getByRole('button', { name: /^Context:/ }), 'Context: empty');
+  const folder = head(page).getByTitle(/watched-on-a-phone$/);
+  expect((await folder.boundingBox())!.width).toBeGreaterThanOrEqual(60);
+  const line = async (target: Locator): Promise<number> => Math.round((await target.boundingBox())!.y / 20);
+  const search = head(page).getByRole('link', { name: 'Search' });
+  expect(await line(search)).toBe(await line(folder));
+  expect(await scrollsSideways(page)).toBe(false);
+});
+
+it('has on its first page what there is to choose from, and behind one button all the rest', async () => {
+  const { title } = await world.workstream('To be chosen');
+  const page = await world.open('/');
+  await page.setViewportSize({ width: 390, height: 844 });
+  const newest = page.getByRole('list', { name: 'The newest' });
+  await sees(newest.getByRole('link', { name: title }));
+  await button(page, '☰ Menu').click();
+  await sees(page.getByRole('link', { name: 'Usage' }));
+  await page.keyboard.press('Escape');
+  await newest.getByRole('link', { name: title }).click();
+  await sees(head(page).getByRole('heading', { name: title }));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`${world.weir.url}/#/`);
+  await sees(page.getByRole('heading', { name: 'Choose a workstream' }));
+  // There the list itself stands beside it.
+  expect(await newest.count()).toBe(0);
+});
 
 async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(out, { recursive: true });

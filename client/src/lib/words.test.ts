@@ -1,5 +1,15 @@
 import { expect, it } from 'vitest';
-import { aboutModel, decisionWords, questionWords, roundBytes } from './words.ts';
+import {
+  aboutModel,
+  ago,
+  dayWords,
+  decisionWords,
+  exactTime,
+  minuteTime,
+  questionWords,
+  roundBytes,
+  shortTime,
+} from './words.ts';
 
 it('says beside the name of a model what it is, and not its name again', () => {
   expect(aboutModel({ alias: 'demo', description: 'demo, not a language model' })).toBe(
@@ -30,4 +40,15 @@ it('says who decided, and on whose word nobody was asked (D-64)', () => {
   expect(decisionWords({ ...decision, source: 'TRUST_WORKSPACE' }, '8')).toBe(
     'Not asked: “Trust edits in the workspace” was set by Ann',
   );
+});
+
+it('writes every date in one way, whatever the browser is set to', () => {
+  const at = new Date(2026, 11, 1, 4, 29, 58);
+  const iso = at.toISOString();
+  expect(exactTime(iso)).toBe('1 Dec 2026, 04:29:58');
+  expect(minuteTime(at.getTime())).toBe('1 Dec 2026, 04:29');
+  expect(shortTime(iso, at.getTime() + 60_000)).toBe('04:29');
+  expect(shortTime(iso, at.getTime() + 3 * 86_400_000)).toBe('1 Dec 2026, 04:29');
+  expect(ago(iso, at.getTime() + 3 * 86_400_000)).toBe('1 Dec 2026');
+  expect(dayWords('2026-12-01')).toBe('1 Dec 2026');
 });

@@ -106,21 +106,34 @@ export const finishWords: Readonly<Record<Finish, string | null>> = {
   OTHER: null,
 };
 
-/** `3 min ago` and the like; the date when it is longer ago than a day. */
+// One way for all of them, whatever the browser is set to: the words around them are English, too.
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
+const dayInUtc = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
+const minute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const second = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** `3 min ago` and the like; the date, as `1 Dec 2026`, when it is longer ago than a day. */
 export function ago(iso: string, now: number): string {
   const seconds = Math.round((now - Date.parse(iso)) / 1_000);
   if (Number.isNaN(seconds)) return '';
   if (seconds < 60) return 'just now';
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`;
-  return new Date(iso).toLocaleDateString();
+  return day.format(new Date(iso));
 }
 
-/** The time, and the date before it when it is not of today. */
+/** `03:24`, and the date before it when it is not of today: `1 Dec 2026, 03:24`. */
 export function shortTime(iso: string, now: number): string {
   const at = new Date(iso);
-  const time = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  return at.toDateString() === new Date(now).toDateString() ? time : `${at.toLocaleDateString()}, ${time}`;
+  return at.toDateString() === new Date(now).toDateString() ? clock.format(at) : minute.format(at);
 }
 
-export const exactTime = (iso: string): string => new Date(iso).toLocaleString();
+/** `1 Dec 2026, 03:24`; `at`: milliseconds since 1970. */
+export const minuteTime = (at: number): string => minute.format(new Date(at));
+
+/** `1 Dec 2026, 03:24:58` */
+export const exactTime = (iso: string): string => second.format(new Date(iso));
+
+/** `1 Dec 2026`, of a day as an ISO date, which is one in UTC. */
+export const dayWords = (date: string): string => dayInUtc.format(new Date(`${date}T00:00:00Z`));

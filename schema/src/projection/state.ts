@@ -39,8 +39,12 @@ export function stateOf(p: Projection): WorkstreamState {
   // A summary is written by a model, between the calls of a batch and their results or without one.
   if (activity === 'COMPACTING') return p.batch ? 'RUNNING' : 'THINKING';
   if (activity) return stateByActivity[activity];
-  return p.turn?.phase === 'FAILED' ? 'ERROR' : 'IDLE';
+  return hasFailed(p) ? 'ERROR' : 'IDLE';
 }
+
+/** True when the last turn failed. A summary by hand that came to nothing has left all as it was (D-40): it tells, and marks nothing. */
+export const hasFailed = ({ turn }: Projection): boolean =>
+  turn?.phase === 'FAILED' && turn.kind !== 'COMPACT';
 
 /** True while older history is being summarised. */
 export const isCompacting = (p: Projection): boolean => liveTurn(p)?.phase === 'COMPACTING';

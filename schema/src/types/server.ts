@@ -12,7 +12,10 @@ const WatchFigures = builder.objectRef<WatchFiguresModel>('WatchFigures').implem
     running: t.exposeInt('running', { description: 'Polls under way.' }),
     late: t.exposeInt('late', { description: 'Of those due: for more than a second.' }),
     polls: t.exposeInt('polls', { description: 'Polls that were done.' }),
-    fires: t.exposeInt('fires', { description: 'Of those: after which a watch had something to say.' }),
+    fires: t.exposeInt('fires', {
+      description:
+        'Of those: at which what a watch waits for had happened. That it ended without is told, too, and is not counted here.',
+    }),
     errors: t.exposeInt('errors', {
       description:
         'Of those: whose command could not run or was ended, or whose condition could not be judged.',

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import type { WorkstreamModel } from '../model/index.ts';
 import {
   activityOf,
+  hasFailed,
   isCompacting,
   isSettled,
   isStopping,
@@ -45,7 +46,7 @@ export const WorkstreamState = enumOf<State>(
     ATTENTION: 'Its live turn waits for a person.',
     RUNNING: 'Its live turn runs tools.',
     THINKING: 'Its live turn waits for the model.',
-    ERROR: 'No turn runs and the last one failed.',
+    ERROR: 'No turn runs and the last one failed. A summary by hand that came to nothing leaves it IDLE.',
     IDLE: 'No turn runs.',
   },
 );
@@ -95,9 +96,9 @@ const WorkstreamError = builder.objectRef<LastError>('WorkstreamError').implemen
   }),
 });
 
-function lastErrorOf({ quarantine, projection: { turn } }: WorkstreamModel): LastError | null {
+function lastErrorOf({ quarantine, projection }: WorkstreamModel): LastError | null {
   if (quarantine !== null) return { reason: 'QUARANTINED', message: quarantine };
-  return turn?.outcome?.type === 'FAILED' ? turn.outcome : null;
+  return hasFailed(projection) ? (projection.turn?.outcome ?? null) : null;
 }
 
 export const Workstream = builder.objectRef<WorkstreamModel>('Workstream').implement({

@@ -213,6 +213,11 @@ describe('the state of a workstream is the first that fits (D-6, I29)', () => {
     ['thinking for any other live turn', [open, began], 'THINKING'],
     ['thinking again after the results', [open, began, said('a'), answered('a')], 'THINKING'],
     ['error after a failure', [open, { kind: 'TURN', turn: settled('FAILED') }], 'ERROR'],
+    [
+      'idle after a summary by hand that failed, which left all as it was',
+      [open, { kind: 'TURN', turn: { ...settled('FAILED'), kind: 'COMPACT' } }],
+      'IDLE',
+    ],
     ['idle after a stop', [open, { kind: 'TURN', turn: settled('CANCELED') }], 'IDLE'],
     ['idle before the first turn', [open], 'IDLE'],
     [

@@ -671,4 +671,14 @@ describe('The figures of a round', () => {
     await clock.advance(14 * s);
     expect(round.figures()).toEqual({ running: 0, polls: 4, fires: 1, errors: 2, lateP99Ms: 250 });
   });
+
+  it('count no end as a fire: what was waited for has not happened (broke: two watches that used up their polls were two fires)', async () => {
+    prints = () => 'the same';
+    watch('w/a', { maxPolls: 2 });
+    watch('v/a', { maxPolls: 2 });
+    round = await begin('one');
+    await clock.advance(40 * s);
+    expect(heard.toSorted()).toEqual(['v/a 2 MAX_POLLS', 'w/a 2 MAX_POLLS']);
+    expect(round.figures()).toMatchObject({ polls: 4, fires: 0 });
+  });
 });

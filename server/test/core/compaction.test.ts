@@ -2,7 +2,7 @@
  * Owns: summarising a conversation (D-34, D-39, D-40), example by example: when it is due, what follows, and that
  * nothing is lost by one that comes to nothing.
  */
-import { activityOf, compactionAdvice, isCompacting, type Entry } from 'schema/projection';
+import { activityOf, compactionAdvice, hasFailed, isCompacting, type Entry } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import { lower } from '../../src/core/conversation/lower.ts';
 import { all, callIds, kinds, last, outcome, queued, shows } from './support/telling.ts';
@@ -646,6 +646,19 @@ describe('by hand', () => {
     w.store();
     w.summarised('In short.');
     expect(outcome(w)).toMatchObject({ type: 'COMPLETED', reason: 'COMPACTED' });
+  });
+
+  it('that fails says so and leaves it as it was, with nothing to be repaired (D-40; broke: it showed ERROR)', () => {
+    const w = talked();
+    w.compact();
+    w.store();
+    w.summarised({ type: 'failed', reason: 'ERROR', message: 'It did not answer.' });
+    w.store();
+    expect(outcome(w)).toMatchObject({
+      type: 'FAILED',
+      message: expect.stringMatching(/is as it was\.$/) as string,
+    });
+    expect([shows(w), hasFailed(w.state.projection)]).toEqual(['IDLE', false]);
   });
 
   it('twice in a row does nothing the second time (G3)', () => {

@@ -235,6 +235,21 @@ describe('a fire in a turn', () => {
     ]);
   });
 
+  it('that is a summary by hand which came to nothing keeps none that comes later from starting one (D-40, D-84)', () => {
+    const w = busy('a');
+    w.answer({ text: 'word '.repeat(400) });
+    w.store();
+    w.send('and?');
+    answer(w);
+    w.compact();
+    w.store();
+    w.summarised({ type: 'failed', reason: 'ERROR', message: 'It did not answer.' });
+    w.store();
+    expect([outcome(w)?.type, shows(w)]).toEqual(['FAILED', 'IDLE']);
+    fired(w, fireOf(watchIn(w, 'a')));
+    expect(shows(w)).toBe('THINKING');
+  });
+
   it('that is stopped is written down behind it, and starts nothing (D-84)', () => {
     const w = busy('a');
     fired(w, fireOf(watchIn(w, 'a')));

@@ -2,9 +2,9 @@
  * How long is meant (D-80): the vectors of the watches known elsewhere, numbered as there. Named differences: digits are
  * ASCII, a number is written plainly (no sign, underscore, infinity or NaN), and ISO 8601 lengths are taken.
  */
+import { parseDuration } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import { defineWatch } from '../../src/core/watches/definition.ts';
-import { parseDuration } from '../../src/core/watches/duration.ts';
 
 const taken: readonly (readonly [string, string, number])[] = [
   ['D1', '30s', 30],

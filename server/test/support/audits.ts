@@ -45,7 +45,7 @@ export async function auditAt(url: string): Promise<readonly string[]> {
 
 const turns = `
   select workstream_id, revision, epoch, generation, payload -> 'turn' as turn, payload #>> '{turn,id}' as id,
-    payload #>> '{turn,phase}' as phase, payload #> '{turn,outcome}' <> 'null' as settled
+    payload #>> '{turn,phase}' as phase, payload #>> '{turn,kind}' as kind, payload #> '{turn,outcome}' <> 'null' as settled
   from entry where kind = 'TURN'`;
 
 /** The last word on each turn. */
@@ -475,7 +475,7 @@ export const audits: readonly Audit[] = [
           when not t.settled and exists (select from (${standingCycles}) c where c.workstream_id = w.id and c.status = 'OPEN' and jsonb_path_exists(c.cycle, '$.items[*] ? (@.decision == null)')) then 'ATTENTION'
           when not t.settled and exists (select from (${openBatch}) b where b.workstream_id = w.id) then 'RUNNING'
           when not t.settled then 'THINKING'
-          when t.phase = 'FAILED' and not exists (select from (${rewinds}) r where r.workstream_id = w.id and r.revision > t.revision) then 'ERROR'
+          when t.phase = 'FAILED' and t.kind <> 'COMPACT' and not exists (select from (${rewinds}) r where r.workstream_id = w.id and r.revision > t.revision) then 'ERROR'
           else 'IDLE' end as expected) e) s
       where state <> expected`,
   },

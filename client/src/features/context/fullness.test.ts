@@ -39,7 +39,7 @@ it('D-39 warns in words above 80 % and not at it, and says when it does not fit'
 it('tells no share of a window that is not known, and takes the one that is set up before the first answer', () => {
   const unknown = { ...mark(90_000), window: null };
   const said = fullnessOf(unknown, null);
-  expect([said.amount, said.share, said.state]).toEqual(['90k of ?', '', 'CALM']);
+  expect([said.amount, said.share, said.state]).toEqual(['90k', '', 'CALM']);
   expect(said.long).toMatch(/is not known$/);
   expect(fullnessOf(unknown, 100_000)).toMatchObject({ share: '90 %', state: 'FULL' });
   expect(fullnessOf(mark(16_000), 100_000).share).toBe('50 %');

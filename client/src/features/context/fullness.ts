@@ -15,11 +15,11 @@ export interface Fullness {
   /** NOTHING: nothing was said yet. FULL: nearly. OVER: it does not fit. */
   readonly state: 'NOTHING' | 'CALM' | 'FULL' | 'OVER';
   readonly estimated: boolean;
-  /** `about 12.4k of 32k` */
+  /** `about 12.4k of 32k`, and `about 12.4k` where the window is not known. */
   readonly amount: string;
   /** `38 %`; empty where that cannot be told. */
   readonly share: string;
-  /** `nearly full`; empty where there is nothing to warn of. */
+  /** `nearly full`, to follow these; empty where there is nothing to warn of. */
   readonly warning: string;
   /** All of that in one line, in full numbers. */
   readonly long: string;
@@ -49,9 +49,9 @@ export function fullnessOf(context: ContextMark, windowSetUp: number | null): Fu
       window,
       state: 'CALM',
       estimated,
-      amount: `${about}${tokensInShort(used)} of ?`,
+      amount: `${about}${tokensInShort(used)}`,
       share: '',
-      warning: 'window not known',
+      warning: 'tokens, window not known',
       long: `${about}${tokensInFull(used)} tokens; how many the model can read is not known`,
     };
   const state = used > window ? 'OVER' : isNearlyFull(mark) ? 'FULL' : 'CALM';

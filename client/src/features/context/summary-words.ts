@@ -23,5 +23,12 @@ export const roomAloud = ({ before, after }: { readonly before: number; readonly
 export const summarising = 'Summarising older history …';
 
 /** Why nothing can be summarised now, in words; null when it can be asked for. */
-export const cannotSummarise = (standing: Standing & { readonly summarising: boolean }): string | null =>
-  standing.summarising ? 'It is being summarised. Stop ends that.' : cannotGoBack(standing);
+export function cannotSummarise(
+  standing: Standing & { readonly summarising: boolean; readonly demo: boolean },
+): string | null {
+  if (standing.summarising) return 'It is being summarised. Stop ends that.';
+  return (
+    cannotGoBack(standing) ??
+    (standing.demo ? 'The demo is no language model and cannot summarise. Choose another model first.' : null)
+  );
+}

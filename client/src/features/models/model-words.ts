@@ -6,7 +6,7 @@ import type { Configuration, Effort, Usage } from 'schema/projection';
 export const healthWords: Readonly<
   Record<Model['health'], { readonly mark: string; readonly name: string; readonly means: string }>
 > = {
-  UNKNOWN: { mark: '○', name: 'Not asked yet', means: 'It has not been asked since the server started.' },
+  UNKNOWN: { mark: '○', name: 'Not called yet', means: 'No call has gone to it since the server started.' },
   HEALTHY: { mark: '●', name: 'Healthy', means: 'It answers.' },
   FAILING: {
     mark: '◆',

@@ -1,4 +1,5 @@
 /** Owns: what a browser calls itself, for the token it is given: by that people tell it from others. Pure. */
+import { minuteTime } from '../../lib/words.ts';
 
 /** The first that fits counts: most of them name those below them, too. */
 const browsers: readonly (readonly [RegExp, string])[] = [
@@ -26,6 +27,5 @@ const first = (of: readonly (readonly [RegExp, string])[], userAgent: string): s
 export function browserName(userAgent: string, at: number): string {
   const system = first(systems, userAgent);
   const browser = first(browsers, userAgent) ?? 'Browser';
-  const when = new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
-  return `${browser}${system === null ? '' : ` on ${system}`}, ${when}`;
+  return `${browser}${system === null ? '' : ` on ${system}`}, ${minuteTime(at)}`;
 }

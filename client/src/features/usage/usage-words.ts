@@ -31,8 +31,11 @@ export function inexactWords({
   estimatedCalls,
 }: Pick<UsageTotal, 'calls' | 'estimatedCalls'>): string {
   if (estimatedCalls === 0) return '';
-  const which = estimatedCalls === calls ? 'all of them' : tokensInFull(estimatedCalls);
-  return `Of ${callsInWords(calls)}, the tokens of ${which} are estimated, because the provider did not count them.`;
+  const which =
+    estimatedCalls === calls
+      ? `${calls === 1 ? '' : 'all '}${callsInWords(calls)}`
+      : `${tokensInFull(estimatedCalls)} of ${callsInWords(calls)}`;
+  return `The tokens of ${which} are estimated, because the provider did not count them.`;
 }
 
 const DAY_MS = 86_400_000;
@@ -40,9 +43,3 @@ const DAY_MS = 86_400_000;
 /** The first of so many days, today included, as an ISO date in UTC. */
 export const firstDay = (days: number, now: number): string =>
   new Date(now - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-
-/** `Mon 30 Nov`, of a day as an ISO date, which is one in UTC. */
-export const dayWords = (day: string): string =>
-  new Date(`${day}T00:00:00Z`)
-    .toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
-    .replace(',', '');

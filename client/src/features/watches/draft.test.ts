@@ -1,6 +1,7 @@
 import type { WatchDefinition } from 'schema/projection';
 import { expect, it } from 'vitest';
 import {
+  conditionProblem,
   draftOf,
   emptyDraft,
   everyText,
@@ -9,6 +10,7 @@ import {
   pollsProblem,
   rebased,
   watchChange,
+  wrongIn,
 } from './draft.ts';
 
 const definition: WatchDefinition = {
@@ -88,4 +90,22 @@ it('shows a refusal at the field that it is about', () => {
   expect(fieldOf(problem('INVALID_INPUT', 'workstreamId'))).toBeNull();
   expect(fieldOf(problem('WATCH_LIMIT', null))).toBeNull();
   expect(fieldOf(null)).toBeNull();
+});
+
+it('D-80 says all that is wrong at once, in the words of the server, each at its field', () => {
+  expect(wrongIn({ ...emptyDraft, command: 'make' })).toEqual({});
+  const wrong = wrongIn({ ...emptyDraft, every: 'often', maxPolls: 'x', deadline: 'soon', name: 'a\nb' });
+  expect(Object.keys(wrong).toSorted()).toEqual(['command', 'deadline', 'every', 'maxPolls', 'name']);
+  expect(wrong.command?.message).toBe('Say which command to run.');
+  expect(wrong.every?.message).toMatch(/^"often" is no duration\. Write it as 30s/);
+  expect(wrong.maxPolls?.message).toMatch(/or leave it empty/);
+  expect(wrongIn({ ...draftOf(definition), deadline: 'soon', noDeadline: true })).toEqual({});
+});
+
+it('D-83 says where a condition is wrong that was looked at with the rest, and nothing of a sound one', () => {
+  const trial = { soundness: 'SOUND', line: null, column: null, verdict: null, message: null } as const;
+  expect(conditionProblem(trial)).toBeNull();
+  const unsound = { ...trial, soundness: 'UNSOUND', line: 1, column: 3, message: 'Write `&&`.' } as const;
+  expect(conditionProblem(unsound)).toMatchObject({ field: 'condition', message: 'Column 3: Write `&&`.' });
+  expect(conditionProblem({ ...unsound, line: 2 })?.message).toBe('Line 2, column 3: Write `&&`.');
 });

@@ -1,12 +1,14 @@
 /**
  * Owns: a watch as it stands in the fields of its form, and as the server takes it. Pure.
- * Does not own: what a watch may be (the server answers a refusal that names the field).
+ * Does not own: what a watch may be (`schema/projection`; of what only the server knows, it answers a refusal that names
+ * the field).
  *
  * Invariant: an edit sends only what was changed, so that it undoes nothing that somebody else did.
  */
-import { mostPolls, type WatchDefinition } from 'schema/projection';
+import { mostPolls, watchProblems, type AskedWatch, type WatchDefinition } from 'schema/projection';
 import type { Problem } from '../../lib/action.svelte.ts';
 import { tokensInFull } from '../models/model-words.ts';
+import type { Trial } from './trial-words.ts';
 
 export interface Draft {
   readonly name: string;
@@ -71,12 +73,33 @@ function pollsOf(
 export const pollsProblem = ({ maxPolls }: Pick<Draft, 'maxPolls'>): Problem | null =>
   pollsOf(maxPolls).ok
     ? null
-    : {
-        message: `Write a whole number from 1 to ${tokensInFull(mostPolls)}, or leave it empty.`,
-        field: 'maxPolls',
-        unsettled: false,
-        code: null,
-      };
+    : wrong('maxPolls', `Write a whole number from 1 to ${tokensInFull(mostPolls)}, or leave it empty.`);
+
+/** Said under fields, by the names of these. */
+export type Wrong = Readonly<Partial<Record<keyof Draft, Problem>>>;
+
+const wrong = (field: string, message: string): Problem => ({ message, field, unsettled: false, code: null });
+
+/** All that is wrong with what stands there, as far as that is known without the server; empty: nothing is. */
+export function wrongIn(draft: Draft): Wrong {
+  const polls = pollsOf(draft.maxPolls);
+  const asked: AskedWatch = {
+    ...draft,
+    maxPolls: polls.ok ? polls.value : null,
+    deadline: draft.noDeadline ? null : filled(draft.deadline),
+  };
+  const problems = watchProblems(asked).map(({ field, problem }) => [field, wrong(field, problem)] as const);
+  const miscounted = pollsProblem(draft);
+  return { ...Object.fromEntries(problems), ...(miscounted && { maxPolls: miscounted }) };
+}
+
+/** What is wrong with a condition that was tried; null: nothing is. */
+export function conditionProblem({ soundness, line, column, message }: Trial): Problem | null {
+  if (soundness !== 'UNSOUND') return null;
+  const place =
+    line === null || column === null ? '' : `${line === 1 ? 'C' : `Line ${line}, c`}olumn ${column}: `;
+  return wrong('condition', `${place}${message ?? 'It is not CEL.'}`);
+}
 
 /** For a new one; null: blank, the server chooses or there is none. */
 export interface NewWatch {

@@ -32,7 +32,9 @@ export function watchNews(before: Watch | undefined, now: Watch, at: string): Wa
       : tell(pausedBy === 'CLOSED' ? 'paused with the workstream' : 'paused');
   if (due !== 'NOW') return null;
   if (before?.status === 'PAUSED')
-    return tell(before.pausedBy === 'CLOSED' ? 'resumed with the workstream' : 'resumed');
+    return tell(
+      before.pausedBy === 'CLOSED' ? 'resumed with the workstream' : 'resumed, and told to poll at once',
+    );
   return tell(before ? 'told to poll at once' : 'resumed, or told to poll at once');
 }
 

@@ -150,7 +150,7 @@ it('tells of each change of a watch in words', () => {
   const news = (before: Watch | undefined, now: Watch) => watchNews(before, now, before ? later : at)?.text;
   expect(news(undefined, made)).toBe('Watch “ci” made: every 5 min, until its output changes');
   expect(news(made, paused)).toBe('Watch “ci” paused');
-  expect(news(paused, watch({ due: 'NOW' }))).toBe('Watch “ci” resumed');
+  expect(news(paused, watch({ due: 'NOW' }))).toBe('Watch “ci” resumed, and told to poll at once');
   expect(news(made, watch({ due: 'NOW' }))).toBe('Watch “ci” told to poll at once');
   const closed = watch({ status: 'PAUSED', pausedBy: 'CLOSED', due: null });
   expect(news(made, closed)).toBe('Watch “ci” paused with the workstream');

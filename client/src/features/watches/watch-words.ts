@@ -27,6 +27,10 @@ export function statusWords({ status, pausedBy, end }: Standing): string {
   }
 }
 
+/** That it has ended, after its name: what somebody wants to know who saw it active a moment ago. */
+export const overWords = ({ end }: Pick<Watch, 'end'>): string =>
+  end ? `has ended: ${endWords[end]}.` : 'has ended.';
+
 /** `5 min`, `2 h 30 min`, `1 min 30 s`: nothing of it is left out. */
 export function spanWords(seconds: number): string {
   const parts = [

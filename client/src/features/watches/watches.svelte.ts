@@ -35,6 +35,9 @@ export const LOOK_MS = 5_000;
 /** The same while a poll is due or under way, whose outcome somebody may be waiting for. */
 const DUE_LOOK_MS = 1_000;
 
+/** How often it is asked of what became of a watch that is gone. */
+const asksForEnd = 5;
+
 /** When to ask again about these; `now`: milliseconds since 1970. */
 export const restMs = (watches: readonly Pick<PolledWatch, 'nextPollAt'>[] | null, now: number): number =>
   watches?.some(({ nextPollAt }) => nextPollAt !== null && Date.parse(nextPollAt) <= now)
@@ -55,12 +58,18 @@ export class WorkstreamWatches {
   ended = $state(false);
   /** What was found out of a watch that is not among them any more. */
   notice = $state.raw<string | null>(null);
+  /** Those that ended since they were shown, other than by who looks at them, until that is dismissed. */
+  over = $state.raw<readonly PolledWatch[]>([]);
   readonly creating: Action<NewWatch, unknown>;
   readonly editing: Action<Edit, unknown>;
   readonly #api: Asks;
   readonly #workstreamId: string;
   readonly #deeds: Record<string, Deeds> = {};
   #asked = 0;
+  /** Cancelled here. */
+  readonly #cancelled = new Set<string>(); // eslint-disable-line svelte/prefer-svelte-reactivity -- nothing shows it
+  /** Those that are gone and whose end is not told yet, with how often it was asked for: it is stored a little later. */
+  #gone: Readonly<Record<string, number>> = {};
 
   constructor(api: Asks, workstreamId: string) {
     this.#api = api;
@@ -73,21 +82,61 @@ export class WorkstreamWatches {
   /** Asks for them now. */
   async look(): Promise<void> {
     const asked = (this.#asked += 1);
-    const answer = await this.#api.client.request(workstreamWatchesQuery, {
-      id: this.#workstreamId,
-      ended: this.ended,
-    });
+    let answer = await this.#ask(this.ended);
     if (asked !== this.#asked) return;
+    const left = answer.ok ? this.#left(answer.data.workstream?.watches ?? []) : [];
+    let over: readonly PolledWatch[] = [];
+    if (left.length > 0) {
+      answer = await this.#ask(true);
+      if (asked !== this.#asked) return;
+      if (answer.ok)
+        over = (answer.data.workstream?.watches ?? []).filter(
+          ({ watchId, status }) => status === 'ENDED' && left.includes(watchId),
+        );
+      const untold = left.filter((id) => !over.some(({ watchId }) => watchId === id));
+      this.#gone = Object.fromEntries(
+        untold.flatMap((id) => {
+          const times = (this.#gone[id] ?? 0) + 1;
+          return times < asksForEnd ? [[id, times]] : [];
+        }),
+      );
+    }
     if (!answer.ok) this.failure = this.#api.explain(answer.failure);
     else if (answer.data.workstream) {
-      this.list = answer.data.workstream.watches;
+      const { watches } = answer.data.workstream;
+      this.list = this.ended ? watches : watches.filter(({ status }) => status !== 'ENDED');
+      this.over = [...this.over, ...over];
       this.failure = null;
     } else this.failure = 'This workstream is not there any more.';
   }
 
+  #ask(ended: boolean) {
+    return this.#api.client.request(workstreamWatchesQuery, { id: this.#workstreamId, ended });
+  }
+
+  /** Those that were shown as living and are not among these any more, though nobody cancelled them here. */
+  #left(now: readonly PolledWatch[]): readonly string[] {
+    const gone = (this.list ?? []).filter(
+      ({ watchId, status }) =>
+        status !== 'ENDED' &&
+        !this.#cancelled.has(watchId) &&
+        !now.some((watch) => watch.watchId === watchId),
+    );
+    return [...Object.keys(this.#gone), ...gone.map(({ watchId }) => watchId)];
+  }
+
   showEnded(ended: boolean): Promise<void> {
     this.ended = ended;
+    if (ended) {
+      this.#gone = {};
+      this.dismiss();
+    }
     return this.look();
+  }
+
+  /** It is known that they have ended. */
+  dismiss(): void {
+    this.over = [];
   }
 
   of(watchId: string): PolledWatch | null {
@@ -107,7 +156,10 @@ export class WorkstreamWatches {
     const deeds = this.deeds(watchId);
     for (const other of Object.values(deeds) as readonly Deeds[Deed][]) other.forget();
     this.notice = null;
+    // Before, for it may be seen to be gone first.
+    if (deed === 'cancel') this.#cancelled.add(watchId);
     const done = (await deeds[deed].run({})) !== null;
+    if (!done) this.#cancelled.delete(watchId);
     const { problem } = deeds[deed];
     if (problem?.code === 'WATCH_NOT_FOUND') {
       // It is about to go from the list, and the refusal with it.

@@ -81,6 +81,55 @@ it('shows the answer to the last question, whichever comes last, and keeps it wh
   expect([names(watches.list), watches.failure]).toEqual([['a', 'old'], 'It cannot be reached.']);
 });
 
+it('tells of one that ended while it was shown, and why it did, until that is dismissed', async () => {
+  const { api, next } = open();
+  const watches = new WorkstreamWatches(api, 'ws');
+  const told = async (...answers: object[]) => {
+    const look = watches.look();
+    for (const data of answers) (await next()).answer(data);
+    await look;
+  };
+  await told(list('a', 'b'));
+  const gone = { ...named('a'), status: 'ENDED', end: 'FIRED' };
+  await told(list('b'), { workstream: { watches: [named('b'), gone] } });
+  expect([names(watches.list), watches.over]).toEqual([['b'], [gone]]);
+  await told(list('b'));
+  expect(watches.over).toEqual([gone]);
+  watches.dismiss();
+  await told(list('b'));
+  expect(watches.over).toEqual([]);
+});
+
+it('asks again for the end of a watch that is not stored yet (broke: it was never told)', async () => {
+  const { api, next } = open();
+  const watches = new WorkstreamWatches(api, 'ws');
+  const told = async (...answers: object[]) => {
+    const look = watches.look();
+    for (const data of answers) (await next()).answer(data);
+    await look;
+  };
+  await told(list('a'));
+  await told(list(), list());
+  expect([watches.list, watches.over]).toEqual([[], []]);
+  const gone = { ...named('a'), status: 'ENDED', end: 'FIRED' };
+  await told(list(), { workstream: { watches: [gone] } });
+  expect(watches.over).toEqual([gone]);
+  await told(list());
+  expect(watches.over).toEqual([gone]);
+});
+
+it('does not tell who cancels a watch that it has ended', async () => {
+  const { api, next } = open();
+  const watches = new WorkstreamWatches(api, 'ws');
+  const first = watches.look();
+  (await next()).answer(list('a'));
+  await first;
+  const cancelled = watches.run(named('a'), 'cancel');
+  (await next()).answer(list());
+  await cancelled;
+  expect([watches.list, watches.over]).toEqual([[], []]);
+});
+
 it('asks anew after each deed, and shows a refusal at the watch', async () => {
   const { api, next, intended, refuse } = open();
   const watches = new WorkstreamWatches(api, 'ws');

@@ -7,6 +7,7 @@
  * is told, and tried again to be kept while the database is away: the command is not run again for that, so none is claimed
  * until then.
  */
+import { isFired } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { whenAway } from '../../ports/storage-unavailable.ts';
@@ -32,6 +33,7 @@ const latenessKept = 1_024;
 export interface WatchFigures {
   readonly running: number;
   readonly polls: number;
+  /** Of those: at which what is waited for had happened; an end without is none. */
   readonly fires: number;
   readonly errors: number;
   /** Of the last polls, milliseconds between due and begun, the greatest of 99 %; null: there was none. */
@@ -145,7 +147,7 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     if (outcome.error !== null && !cut.aborted) errors += 1;
     const landing = await keep(outcome);
     if (landing !== 'RECORDED' || !outcome.fire) return;
-    fires += 1;
+    if (isFired(outcome.fire)) fires += 1;
     await teller.tell(claim.workstreamId).catch((error: unknown) =>
       // It waits with the others.
       log.warn({ watch: claim.watchId, error: String(error) }, 'a fire could not be told yet; trying again'),

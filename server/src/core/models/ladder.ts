@@ -77,18 +77,37 @@ export function climb(ladder: Ladder, fault: ModelFault): Climb {
   return { type: 'goOn', ladder: { ...without, lane: null, number: 1 } };
 }
 
-/** The first fault is what is told; of its fallbacks, some with their reasons, and the others by name. */
-function giveUp({ fault, givenUp, reasons }: Ladder): Climb {
+/** The first fault is what is told; of its fallbacks, some with their reasons, each said once, and the others by name. */
+function giveUp({ fault, givenUp, reasons: whys }: Ladder): Climb {
   const first = fault!;
   const others = givenUp
-    .map((alias, i) => ({ alias, reason: reasons[i]! }))
+    .map((alias, i) => ({ alias, reason: whys[i]! }))
     .filter(({ alias }) => alias !== first.alias);
   if (others.length === 0) return { type: 'giveUp', fault: first };
   const named = others.map(({ alias }) => `"${alias}"`).join(', ');
-  const told = others.slice(0, maxReasonsTold).map(({ reason }) => shortened(reason));
-  const message = `${first.message} Its fallbacks did not answer either: ${named}. ${told.join(' ')}`;
+  const reasons = new Set(others.map(({ reason }) => reason));
+  reasons.delete(first.message);
+  const why = reasons.size === 0 ? ', for the same reason' : '';
+  const told = withoutAdviceAgain(first.message, [...reasons].slice(0, maxReasonsTold)).map(shortened);
+  const message = [`${first.message} Its fallbacks did not answer either${why}: ${named}.`, ...told].join(
+    ' ',
+  );
   return { type: 'giveUp', fault: { ...first, message } };
 }
+
+/** What to do stands at the end of a reason, behind a semicolon: where it is what was said before, it is left out. */
+function withoutAdviceAgain(first: string, reasons: readonly string[]): readonly string[] {
+  const said = [first, ...reasons].map(adviceIn);
+  return reasons.map((reason, i) => {
+    const advice = adviceIn(reason);
+    return advice !== '' && said.indexOf(advice) <= i ? `${reason.slice(0, -advice.length)}.` : reason;
+  });
+}
+
+const adviceIn = (reason: string): string => {
+  const at = reason.lastIndexOf('; ');
+  return at < 0 ? '' : reason.slice(at);
+};
 
 const shortened = (reason: string): string =>
   reason.length <= maxReasonTold ? reason : `${cut(reason, maxReasonTold)}…`;

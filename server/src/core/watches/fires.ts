@@ -9,6 +9,7 @@
  * latest are kept, and each end; the next one that is written down says how many were not.
  */
 import {
+  hasFailed,
   liveTurn,
   maxDepth,
   watchSource,
@@ -42,7 +43,7 @@ export function watchesFired(draft: StepDraft, fires: readonly Fire[]): StepDraf
 export function deliver(draft: StepDraft): StepDraft {
   const due = dueIn(draft);
   const first = due.find(startsTurn);
-  const rests = draft.state.projection.turn?.phase === 'FAILED' || !first;
+  const rests = hasFailed(draft.state.projection) || !first;
   if (rests) return due.reduce(writeDown, patch(draft, { fires: [] }));
   const isHis = (fire: Fire): boolean => fire.author.id === first.author.id;
   const before = (fire: Fire): readonly Fire[] =>

@@ -44,7 +44,12 @@ export const shown: Readonly<Record<Situation, Shown>> = {
     meaning: 'readable; is opened again, or deleted',
   },
   IDLE: { state: 'IDLE', stopping: false, unloads: true, meaning: 'no live turn' },
-  ERROR: { state: 'ERROR', stopping: false, unloads: true, meaning: 'no live turn, and the last one failed' },
+  ERROR: {
+    state: 'ERROR',
+    stopping: false,
+    unloads: true,
+    meaning: 'no live turn, and the last one failed, other than at a summary by hand',
+  },
   ORPHANED: {
     state: 'IDLE',
     stopping: false,

@@ -280,8 +280,9 @@ export const table: Readonly<Record<Situation, Readonly<Record<TableEvent, Cell>
     ...silent,
     named: to('COMPACTING_BY_HAND'),
     summarised: to('IDLE'),
-    summaryFailed: to('ERROR'),
-    ...recovering('COMPACTING_BY_HAND', 'ERROR'),
+    // It leaves what the model is told as it was.
+    summaryFailed: to('IDLE'),
+    ...recovering('COMPACTING_BY_HAND', 'IDLE'),
   },
   STOPPING_ANSWER: {
     ...busy('STOPPING_ANSWER', 'STOPPING_ANSWER', 'ORPHANED'),

@@ -23,11 +23,12 @@ export function askTitle(draft: StepDraft): StepDraft {
   const { configuration } = projection;
   const { titleSource } = configuration;
   if (projection.turn?.phase !== 'COMPLETED' || titleSource !== 'DEFAULT' || projection.origin) return draft;
-  // A name is not worth asking a person for more budget.
-  if (titleAsked || conversationFrom > 0 || isSpent(draft.state)) return draft;
+  if (titleAsked || conversationFrom > 0) return draft;
   const question = firstAsked(conversation);
   const answer = conversation.findLast((e): e is EntryOf<'ASSISTANT'> => e.kind === 'ASSISTANT');
   if (!question || !answer) return draft;
+  // A name is not worth asking a person for more budget: what was asked serves, which costs nothing.
+  if (isSpent(draft.state)) return titleSuggested(draft, null, question);
   return performAfter(patch(draft, { titleAsked: true }), {
     type: 'suggestTitle',
     stamp: { epoch, generation: null },

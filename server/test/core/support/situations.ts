@@ -70,10 +70,11 @@ const compactingByHand = (): World => then(talked(), (w) => w.compact());
 const spent = (): World => {
   const w = createWorld();
   w.provider = { window: null, overhead: 10, factor: 1, counts: 'NOTHING' };
-  w.budget(1);
   w.send('hello');
   w.store();
   w.answer({ text: 'hi' });
+  // Set by then, so that the first exchange has asked for a name.
+  w.budget(1);
   w.send('again');
   w.store();
   return w;
