@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { signsIn } from '../../src/core/approvals/shell-size.ts';
 
-const count = (text: string) => signsIn(text, Infinity);
+const count = (text: string): number => signsIn(text, Infinity).signs;
 
 describe('the signs of a script', () => {
   it('are those by which the shell makes something of the text', () => {
@@ -32,6 +32,14 @@ describe('the signs of a script', () => {
   });
 
   it('are not counted further than somebody wants to know', () => {
-    expect(signsIn('a|'.repeat(10_000), 100)).toBe(101);
+    expect(signsIn('a|'.repeat(10_000), 100).signs).toBe(101);
+  });
+
+  it('leave the text as it is, but for what quoted here-documents hold', () => {
+    const codeOf = (text: string): string => signsIn(text, Infinity).code;
+    expect(codeOf('echo "a | b" # c')).toBe('echo "a | b" # c');
+    expect(codeOf("cat > a <<'EOF'\nheld; $(x)\nEOF\necho b")).not.toContain('held');
+    expect(codeOf("cat > a <<'EOF'\nheld; $(x)\nEOF\necho b")).toContain('echo b');
+    expect(codeOf('cat > a <<EOF\nheld; $(x)\nEOF\necho b')).toContain('held');
   });
 });

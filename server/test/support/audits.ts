@@ -419,7 +419,11 @@ export const audits: readonly Audit[] = [
     sql: `
       select e.workstream_id as workstream, format('USER at %s by %s in turn %s of %s', e.revision, e.payload #>> '{author,id}', t.id, t.principal_id) as detail
       from entry e left join turn t on t.workstream_id = e.workstream_id and t.id = e.turn_id
-      where e.kind = 'USER' and t.principal_id is distinct from e.payload #>> '{author,id}'`,
+      where e.kind = 'USER' and t.principal_id is distinct from e.payload #>> '{author,id}'
+        -- What was copied was said elsewhere.
+        and not (e.turn_id is null
+          and exists (select from entry f where f.workstream_id = e.workstream_id and f.kind = 'FORK' and f.revision < e.revision)
+          and not exists (select from entry b where b.workstream_id = e.workstream_id and b.kind = 'TURN' and b.revision < e.revision))`,
   },
 
   // ---- going back ----
