@@ -269,7 +269,11 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
     fold('{checkpoint}', '{"id": "other", "revision": 4, "watermark": 3}', 'true'),
     summaryOf('3'),
     fold('{context,told}', '77777', 'true'),
-    put('{tokens}', '77777', `kind = 'USER' and not ${other('REWIND', 'other.revision > one.revision')}`),
+    put(
+      '{tokens}',
+      '77777',
+      `kind = 'USER' and not ${other('REWIND', 'other.revision > one.revision')} and not ${other('CHECKPOINT', 'other.revision > one.revision')}`,
+    ),
     fold('{budgetLimit}', '77777', 'true'),
     `update entry set payload = jsonb_set(payload, '{configuration,tokenBudget}', '5') where kind = 'CONFIGURATION' and revision = 2`,
   ],

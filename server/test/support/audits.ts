@@ -588,7 +588,8 @@ export const audits: readonly Audit[] = [
         or (t.name, t.version, t.status, t.every_seconds, t.deadline, t.created_at, t.slot is null)
           is distinct from (l.watch #>> '{definition,name}', (l.watch ->> 'version')::int, l.status, (l.watch #>> '{definition,everySeconds}')::int,
             ${time(`l.watch #>> '{definition,deadline}'`)}, ${time(`l.watch ->> 'createdAt'`)}, l.status = 'ENDED')
-        or (t.status <> 'ACTIVE' and (t.next_poll_at is not null or t.lease_until is not null))
+        -- A poll that is cut short is held until its command has ended.
+        or (t.status <> 'ACTIVE' and (t.next_poll_at is not null or t.lease_until is not null and not t.claim_canceled))
       union all
       select w.id, format('watch %s of %s, run on %s', t.id, t.host, w.host)
       from watch t join workstream w on w.id = t.workstream_id where t.slot is not null and t.host is distinct from w.host`,

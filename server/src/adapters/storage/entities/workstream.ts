@@ -34,7 +34,10 @@ const schema = defineEntity({
     /** Revision of the last entry; 0 before the first. */
     revision: p.bigint('number'),
     generation: p.bigint('number'),
-    projection: p.json().$type<StoredProjection>().comment('The fold at the head, without what results of its open batch say'),
+    projection: p
+      .json()
+      .$type<StoredProjection>()
+      .comment('The fold at the head, without what results of its open batch say'),
     state: p.text().$type<WorkstreamState>(),
     title: p.text(),
     model: p.text(),
