@@ -24,7 +24,7 @@ beforeEach(() => {
       workstreamId: 'w',
       model: { alias: 'a', temperature: null, effort: 'NONE' },
       lane: 'b',
-      messages: [],
+      worded: () => ({ messages: [] }),
       tools: [],
     },
     controller.signal,

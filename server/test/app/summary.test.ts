@@ -5,7 +5,7 @@ import { summarise, type SummaryTask } from '../../src/app/actor/summary.ts';
 import { planFor } from '../../src/core/context/pack.ts';
 import { estimateTokens } from '../../src/core/context/tokens.ts';
 import type { SummaryOutcome } from '../../src/core/inputs.ts';
-import type { ModelOutcome } from '../../src/ports/model.ts';
+import type { ModelInfo, ModelOutcome } from '../../src/ports/model.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createFakeModel, modelInfo, type FakeCall } from '../support/fake-model.ts';
 
@@ -49,20 +49,24 @@ function begin(
     demo = false,
     listed = true,
     affords = Infinity,
+    fallback = {},
     ...more
   }: Partial<SummaryTask> & {
     readonly demo?: boolean;
     readonly listed?: boolean;
+    /** What is known of "b", which is asked in the place of "a". */
+    readonly fallback?: Partial<ModelInfo>;
     /** How many calls there is budget for. */
     readonly affords?: number;
   } = {},
 ) {
   const clock = createTestClock();
   const window = listed ? (more.window ?? null) : null;
-  const model = createFakeModel([
+  const known = [
     { ...modelInfo, alias: 'a', window, fallbacks: ['b'], isDefault: true, demo },
-    { ...modelInfo, alias: 'b', window },
-  ]);
+    { ...modelInfo, alias: 'b', window, ...fallback },
+  ];
+  const model = createFakeModel(known);
   const controller = new AbortController();
   const notices: string[] = [];
   const ended: ModelOutcome['type'][] = [];
@@ -96,6 +100,13 @@ function begin(
     stop: () => controller.abort(),
     outcome: () => outcome,
     asked,
+    /** From now on it is known that this one reads so much. */
+    learn: (alias: string, tokens: number) =>
+      void known.splice(
+        0,
+        2,
+        ...known.map((info) => (info.alias === alias ? { ...info, window: tokens } : info)),
+      ),
     /** The n-th call is the last so far; it ends so, and what follows of it has been begun. */
     async answer(n: number, text: string, more: Parameters<FakeCall['answer']>[0] = {}) {
       asked(n).answer({ text, ...more });
@@ -106,9 +117,13 @@ function begin(
       await clock.advance(0);
     },
     /** Answers every call until it is over. */
-    async answerAll(say: (shown: string, n: number) => string) {
-      for (let n = 1; outcome === null; n += 1) {
-        expect(n).toBeLessThan(500);
+    answerAll(say: (shown: string, n: number) => string) {
+      return this.answerAllFrom(1, say);
+    },
+    /** Answers every call from the n-th on. */
+    async answerAllFrom(from: number, say: (shown: string, n: number) => string) {
+      for (let n = from; outcome === null; n += 1) {
+        expect(n).toBeLessThan(1_000);
         await this.answer(n, say(shownIn(asked(n)), n));
       }
     },
@@ -234,37 +249,59 @@ describe('A summary', () => {
   });
 });
 
+/** About as many tokens as a request takes, its answer included. */
+const sizeOf = ({ request }: FakeCall): number =>
+  request.messages.reduce((sum, { text }) => sum + estimateTokens(text), request.maxOutput!);
+
 describe('What is too long for the endpoint after all', () => {
-  it('is parted in two, and what was done is not done again', async () => {
+  it('is asked in parts of half the size from then on, and what was done is not done again', async () => {
     const run = begin(messages(30), { window });
     await run.answer(1, 'Part 1.');
-    const whole = shownIn(run.asked(2));
+    const refused = sizeOf(run.asked(2));
     await run.fail(2, overflow);
-    const half = shownIn(run.asked(3));
-    expect(half.length).toBeLessThan(whole.length * 0.7);
-    await run.answer(3, 'Part 2.');
-    await run.answer(4, 'Part 3.');
-    expect(shownIn(run.asked(5))).toContain('ACCOUNT 1: Part 1.\nACCOUNT 2: Part 2.\nACCOUNT 3: Part 3.');
-    expect(run.notices).toEqual([
+    for (let n = 3; run.outcome() === null; n += 1) {
+      expect(sizeOf(run.asked(n))).toBeLessThanOrEqual(refused / 2);
+      await run.answer(n, `Part ${n}.`);
+    }
+    const shown = run.model.calls.filter((_, i) => i !== 1).map(shownIn);
+    const numbers = shown.flatMap((text) =>
+      [...text.matchAll(/PERSON \(Ann\): number (\d+)/g)].map(([, n]) => Number(n)),
+    );
+    expect(numbers).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
+    expect(shown.at(-1)).toContain('ACCOUNT 1: Part 1.\nACCOUNT 2: Part 3.\n');
+    expect(run.notices.slice(0, 4)).toEqual([
       'Summarising part 1 of 2.',
       'Summarising part 2 of 2.',
-      'Summarising part 2 of 3.',
-      'Summarising part 3 of 3.',
+      'Summarising part 2 of 4.',
+      'Summarising part 3 of 4.',
     ]);
-    await run.answer(5, 'All.');
-    expect(run.outcome()).toMatchObject({ type: 'summarised', summary: 'All.' });
+    expect(run.outcome()).toMatchObject({ type: 'summarised' });
   });
 
-  it('and stands alone is halved down to 2,000 characters, then nothing can be done (G10)', async () => {
-    const run = begin([checkpoint('word '.repeat(1_600))], { window });
+  it('is planned for what the endpoint said when it refused, as soon as that is known (D-39)', async () => {
+    const run = begin(messages(600), { window: 32_000 });
+    run.learn('a', 20_000);
+    await run.fail(1, overflow);
+    expect(sizeOf(run.asked(2))).toBeGreaterThan(sizeOf(run.model.calls[0]!) / 2);
+    await run.answerAllFrom(2, () => 'Part.');
+    expect(run.model.calls.slice(1).every((call) => sizeOf(call) <= 20_000)).toBe(true);
+    expect(run.outcome()).toMatchObject({ type: 'summarised', summary: 'Part.' });
+  });
+
+  it('though it is small is given up with fewer calls than halvings of the window, and says why (G10)', async () => {
+    const run = begin([checkpoint('word '.repeat(1_600))], { window: 128_000 });
     const sizes: number[] = [];
     for (let n = 1; run.outcome() === null; n += 1) {
-      sizes.push(shownIn(run.asked(n)).length);
-      await run.fail(n, overflow);
+      sizes.push(sizeOf(run.asked(n)));
+      await run.fail(n, { ...overflow, message: 'Too long.' });
     }
-    expect(sizes.map((size) => Math.round(size / 1_000))).toEqual([8, 4, 2, 1]);
-    expect(run.outcome()).toMatchObject({ type: 'failed', reason: 'IRREDUCIBLE' });
-    expect(run.ended).toEqual(['failed', 'failed', 'failed', 'failed']);
+    for (const [i, size] of sizes.slice(1).entries()) expect(size).toBeLessThanOrEqual(sizes[i]! / 2);
+    expect(sizes.at(-1)).toBeLessThan(2_048);
+    expect(run.outcome()).toEqual({
+      type: 'failed',
+      reason: 'IRREDUCIBLE',
+      message: 'Even a small part of it is too long. Too long.',
+    });
   });
 
   it('is told as that, though the endpoint had been busy before', async () => {
@@ -272,22 +309,67 @@ describe('What is too long for the endpoint after all', () => {
     await run.fail(1, busy);
     await run.clock.advance(1_000);
     await run.fail(2, overflow);
-    expect(shownIn(run.asked(3))).toContain('number 1');
-    expect(shownIn(run.asked(3))).not.toContain('number 2');
+    expect(sizeOf(run.asked(3))).toBeLessThanOrEqual(sizeOf(run.model.calls[1]!) / 2);
   });
 
   it('is given up when parts are put together to parts for the sixth time', async () => {
-    // Whoever answers nothing but the longest, and takes no two accounts at once.
-    const run = begin(messages(30), { window });
-    for (let n = 1; run.outcome() === null; n += 1) {
-      expect(n).toBeLessThan(100);
-      const accounts = shownIn(run.asked(n)).match(/^ACCOUNT/gm)?.length ?? 0;
-      if (accounts > 1) await run.fail(n, overflow);
-      else await run.answer(n, 'Part.');
+    const run = begin(messages(200), { window: 512 });
+    await run.answerAll(() => 'as long as it may be '.repeat(20));
+    expect(run.outcome()).toMatchObject({
+      type: 'failed',
+      reason: 'IRREDUCIBLE',
+      message: 'The summaries of its parts could not be put together to one.',
+    });
+  });
+});
+
+describe('A summary by a fallback (D-37, D-39)', () => {
+  const refused = { kind: 'AUTHENTICATION', othersLeft: true } as const;
+
+  it('that reads less than the chosen model is asked for what fits it, in the first call too', async () => {
+    const run = begin(messages(60), { window: 32_000, fallback: { window: 4_000 } });
+    expect(sizeOf(run.asked(1))).toBeGreaterThan(20_000);
+    await run.fail(1, refused);
+    for (let n = 2; run.outcome() === null; n += 1) {
+      expect(sizeOf(run.asked(n))).toBeLessThanOrEqual(4_000);
+      await run.answer(n, 'Part.', { alias: 'b' });
     }
-    expect(run.outcome()).toMatchObject({ type: 'failed', reason: 'IRREDUCIBLE' });
-    // Two parts, then five times both together in vain and each again.
-    expect(run.model.calls).toHaveLength(2 + 5 * 3);
+    expect(run.outcome()).toMatchObject({ type: 'summarised', alias: 'b' });
+  });
+
+  it('that reads more is not asked for the small parts of the chosen one', async () => {
+    const run = begin(messages(30), { window, fallback: { window: 128_000 } });
+    await run.fail(1, refused);
+    await run.answer(2, 'All.', { alias: 'b' });
+    expect(run.outcome()).toMatchObject({ type: 'summarised', summary: 'All.', alias: 'b' });
+  });
+
+  it('is asked for from the beginning when nothing is small enough for the one before it', async () => {
+    const run = begin(messages(2), { window, fallback: { window: 128_000 } });
+    for (let n = 1; run.notices.length === 0; n += 1)
+      await run.fail(n, { ...overflow, othersLeft: true, message: 'Too long.' });
+    const n = run.model.calls.length;
+    expect(run.notices).toEqual(['Even a small part of it is too long for "a". Asking another model.']);
+    expect(run.asked(n).request).toMatchObject({ lane: null, givenUp: ['a'], maxOutput: 32_000 });
+    await run.answer(n, 'All.', { alias: 'b' });
+    expect(run.outcome()).toMatchObject({ type: 'summarised', summary: 'All.', alias: 'b' });
+  });
+
+  it('that makes none either leaves the reason of the first to be told', async () => {
+    const run = begin(messages(2), { window });
+    for (let n = 1; run.notices.length === 0; n += 1)
+      await run.fail(n, { ...overflow, othersLeft: true, message: 'Too long.' });
+    await run.fail(run.model.calls.length, { kind: 'AUTHENTICATION', alias: 'b', message: 'No key.' });
+    expect(run.outcome()).toEqual({
+      type: 'failed',
+      reason: 'IRREDUCIBLE',
+      message: 'Even a small part of it is too long. Too long.',
+    });
+  });
+
+  it('is never by the demo', async () => {
+    const run = begin(messages(1), { window, fallback: { demo: true } });
+    expect(run.asked(1).request.givenUp).toEqual(['b']);
   });
 });
 

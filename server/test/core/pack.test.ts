@@ -2,16 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry, EntryBody } from 'schema/projection';
-import {
-  blockOf,
-  capped,
-  halve,
-  linesOf,
-  pack,
-  planFor,
-  tokensOfBatch,
-  type Batch,
-} from '../../src/core/context/pack.ts';
+import { blockOf, capped, linesOf, pack, planFor, type Batch } from '../../src/core/context/pack.ts';
 import { estimateTokens } from '../../src/core/context/tokens.ts';
 
 const author = { id: 'ann', name: 'Ann' };
@@ -127,6 +118,8 @@ const joined = (batches: readonly Batch[]): string =>
     .join('\n')
     .replaceAll('\n[goes on] ', '');
 
+const tokensOfBatch = (batch: Batch): number => batch.reduce((sum, { tokens }) => sum + tokens, 0);
+
 describe('Packing', () => {
   it('puts every line in exactly one batch, in order, each within the budget and as full as it can be (G10)', () => {
     fc.assert(
@@ -159,37 +152,10 @@ describe('Packing', () => {
   });
 });
 
-describe('Halving', () => {
-  it('keeps every line, in order, and ends', () => {
-    fc.assert(
-      fc.property(blocks, (list) => {
-        fc.pre(list.every(({ text }) => !text.includes('[goes on] ')));
-        const left: Batch[] = list.length === 0 ? [] : [list];
-        const done: Batch[] = [];
-        for (let batch = left.shift(); batch; batch = left.shift()) {
-          const halves = halve(batch);
-          if (halves) {
-            const size = (one: Batch): number => one.reduce((sum, { text }) => sum + text.length, 0);
-            for (const half of halves) expect(size(half)).toBeLessThanOrEqual(size(batch));
-            left.unshift(...halves);
-          } else done.push(batch);
-        }
-        expect(joined(done)).toBe(list.map(({ text }) => text).join('\n'));
-        expect(done.every((batch) => batch.length === 1 && batch[0]!.text.length <= 2_000)).toBe(true);
-      }),
-    );
-  });
-
-  it('stops at a block of 2,000 characters that is alone', () => {
-    expect(halve([blockOf('x'.repeat(2_000))])).toBeNull();
-    expect(halve([blockOf('x'.repeat(2_001))])).not.toBeNull();
-    expect(halve([blockOf('x'), blockOf('y')])).toEqual([[blockOf('x')], [blockOf('y')]]);
-  });
-});
-
 describe('The plan', () => {
   it('leaves a quarter of the window for the summary, at most 32,768 tokens of it, and a margin', () => {
     expect(planFor(32_000, 400)).toEqual({
+      window: 32_000,
       maxOutput: 8_000,
       budget: Math.floor((32_000 - 8_000 - 400 - 1_600) * 0.75),
       cap: 8_000,

@@ -73,7 +73,7 @@ describe.concurrent('an endpoint that always says it is too long', () => {
     expect(outcome.message).toMatch(actionable);
     expect(outcome.message).toMatch(/could not be summarised either: Even a small part of it is too long\./);
     const requests = talk.requests.slice(asked);
-    // Itself once, and what is to be summarised, halved until it can be no smaller.
+    // Itself once, and what is to be summarised, for half of what was refused until that is no window.
     expect(requests.filter((body) => !asksForSummary(body))).toHaveLength(1);
     expect(requests.length).toBeLessThanOrEqual(8);
     await expectAsItWas(talk, before);

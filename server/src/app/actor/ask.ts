@@ -11,9 +11,19 @@ import type { Model, ModelOutcome, ModelRequest } from '../../ports/model.ts';
 import { within } from '../within.ts';
 import { createSaid, type Said } from './spending.ts';
 
-export interface Question extends Omit<ModelRequest, 'givenUp'> {
+/** What is said, and how long the answer may be. */
+export type Wording = Pick<ModelRequest, 'messages' | 'maxOutput'>;
+
+/** Whom the next request goes to, as far as the caller says: the first that is fit, or `lane`. */
+export type Addressee = Pick<ModelRequest, 'lane' | 'givenUp'>;
+
+export interface Question extends Omit<ModelRequest, 'givenUp' | keyof Wording> {
+  /** Aliases that are not asked. */
+  readonly givenUp?: readonly string[];
   /** No other model is asked than `lane`. */
   readonly pinned?: boolean;
+  /** In which words it is asked: once of each model. */
+  worded(to: Addressee): Wording;
 }
 
 export interface Asking {
@@ -31,7 +41,7 @@ export interface Asking {
  */
 export async function ask(
   { model, clock }: { readonly model: Pick<Model, 'call'>; readonly clock: Clock },
-  { pinned = false, ...question }: Question,
+  { pinned = false, givenUp = [], worded, ...question }: Question,
   signal: AbortSignal,
   asking: Asking,
 ): Promise<ModelOutcome> {
@@ -40,10 +50,12 @@ export async function ask(
   signal.addEventListener('abort', wake, { once: true });
   const notice = (sentence: string): void => asking.notice?.(sentence);
   let ladder: Ladder = { ...bottom, lane: question.lane };
+  const to = (): Addressee => ({ lane: ladder.lane, givenUp: [...givenUp, ...ladder.givenUp] });
+  let wording = worded(to());
   try {
     while (!signal.aborted) {
       const said = createSaid();
-      const asked: ModelRequest = { ...question, lane: ladder.lane, givenUp: ladder.givenUp };
+      const asked: ModelRequest = { ...question, ...wording, ...to() };
       const outcome = await model.call(asked, signal, (event) =>
         event.type === 'notice' ? notice(event.message) : said.add(event),
       );
@@ -53,11 +65,14 @@ export async function ask(
       if (next.type === 'giveUp') return next.fault;
       if (next.type === 'goOn' && pinned) return next.ladder.fault ?? outcome;
       if (asking.mayGoOn?.() === false) break;
+      ladder = next.ladder;
       if (next.type === 'wait') {
         notice(`${outcome.message} Trying again in ${Math.ceil(next.ms / 1_000)} s (${next.attempt}).`);
         await within(clock, next.ms, aborted);
-      } else notice(`${outcome.message} Asking another model.`);
-      ladder = next.ladder;
+      } else {
+        notice(`${outcome.message} Asking another model.`);
+        wording = worded(to());
+      }
     }
     return { type: 'aborted' };
   } finally {

@@ -267,8 +267,8 @@ export function createPerformer(deps: PerformerDeps): Performer {
       'title',
       async (signal) => {
         const messages = titleRequest(question, answer);
-        const request = { workstreamId, model: choice, lane, messages, tools: [] };
-        const named = await askAside(deps, request, signal, {
+        const worded = () => ({ messages });
+        const named = await askAside(deps, { workstreamId, model: choice, lane, tools: [], worded }, signal, {
           ended: (...call) => bill.add(count(...call)),
         });
         // What a model says in place of a name is none.

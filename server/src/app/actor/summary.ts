@@ -2,26 +2,27 @@
  * Owns: having a conversation summarised (D-40): in one call where it fits, else part by part and the parts put together.
  * Does not own: which part of it (core), how it is laid out (`core/context/pack.ts`), or what follows.
  *
- * Invariants: one batch is one call; all of one summary is by one model, which is asked by the ladder of every call; what
- * is done is not done again; it is over at once when it is aborted, and between two calls when no more may be spent.
+ * Invariants: one batch is one call; all of one summary is by one model, which is asked by the ladder of every call, and
+ * is asked what fits it, whoever was chosen; what is done is not done again by the same model; the demo is never asked; it
+ * is over at once when it is aborted, and between two calls when no more may be spent.
  */
 import { isBlank, type Entry, type ModelChoice } from 'schema/projection';
 import {
   blockOf,
   capped,
-  halve,
   linesOf,
   pack,
   planFor,
   type Batch,
   type Block,
+  type Plan,
 } from '../../core/context/pack.ts';
 import type { SummaryOutcome } from '../../core/inputs.ts';
 import { quote } from '../../core/kit/quote.ts';
 import { storable } from '../../core/kit/storable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Model, ModelAnswer, ModelMessage, ModelOutcome } from '../../ports/model.ts';
-import { ask, type Asking } from './ask.ts';
+import { ask, type Addressee, type Asking, type Wording } from './ask.ts';
 import { laneOf, windowOf } from './room.ts';
 import { tokensOfRequest } from './spending.ts';
 
@@ -39,77 +40,133 @@ export type Summarising = Required<Asking>;
 
 /** How often parts may be put together to parts again. */
 const maxDepth = 5;
+/** Below that nothing is planned anew: what has no room there has none at all. Tokens. */
+const leastWindow = 1_024;
 
 type Bail = Exclude<SummaryOutcome, { readonly type: 'summarised' }>;
 type Kind = 'CONVERSATION' | 'ACCOUNTS';
 
+interface Deps {
+  readonly model: Model;
+  readonly clock: Clock;
+}
+
+/** Why `alias` made none: nothing of it is small enough. `othersLeft`: another model may read more. */
+interface TooLong {
+  readonly type: 'tooLong';
+  readonly alias: string;
+  readonly othersLeft: boolean;
+  readonly bail: Bail;
+}
+
 /** Never rejects, unless the model does. */
 export async function summarise(
-  { model, clock }: { readonly model: Model; readonly clock: Clock },
+  deps: Deps,
   task: SummaryTask,
   signal: AbortSignal,
   summarising: Summarising,
 ): Promise<SummaryOutcome> {
-  const models = model.list();
-  const first = laneOf({ model: task.model, lane: null, givenUp: [] }, models);
   // It would do what it is told in the conversation, as it does with everything.
-  if (models.find((info) => info.alias === first)?.demo)
+  const demos = deps.model.list().flatMap(({ demo, alias }) => (demo ? [alias] : []));
+  if (demos.includes(task.model.alias))
     return failed('DEMO', 'The demo is no language model and cannot summarise; choose another model.');
-  const window = windowOf(first, models) ?? task.window;
-  const plan = planFor(window, tokensOfRequest(requestOf('CONVERSATION', [], planFor(window, 0).cap)));
+  let why: Bail | null = null;
+  for (let givenUp = demos; ;) {
+    const outcome = await byOneModel(deps, task, givenUp, signal, summarising);
+    if (outcome.type !== 'tooLong') return outcome.type === 'failed' ? (why ?? outcome) : outcome;
+    why ??= outcome.bail;
+    if (!outcome.othersLeft || !summarising.mayGoOn()) return why;
+    summarising.notice(`Even a small part of it is too long for "${outcome.alias}". Asking another model.`);
+    givenUp = [...givenUp, outcome.alias];
+  }
+}
+
+/** By the first that answers and is not `givenUp`. */
+async function byOneModel(
+  { model, clock }: Deps,
+  task: SummaryTask,
+  givenUp: readonly string[],
+  signal: AbortSignal,
+  summarising: Summarising,
+): Promise<SummaryOutcome | TooLong> {
   /** Who has been asked, and goes on. */
   let pinned: string | null = null;
   let last: ModelAnswer | null = null;
+  /** More is not planned for, since it was refused. Tokens. */
+  let most = Infinity;
 
-  async function tell(kind: Kind, batch: Batch, cap: number): Promise<ModelOutcome> {
-    const messages = requestOf(kind, batch, cap);
-    const outcome = await ask(
+  function planOf({ lane, givenUp: without }: Addressee): Plan {
+    const models = model.list();
+    const asked = laneOf({ model: task.model, lane, givenUp: without }, models);
+    const window = Math.min(windowOf(asked, models) ?? task.window ?? Infinity, most);
+    const known = window === Infinity ? null : window;
+    return planFor(known, tokensOfRequest(requestOf('CONVERSATION', [], planFor(known, 0).cap)));
+  }
+
+  function tell(worded: (to: Addressee) => Wording): Promise<ModelOutcome> {
+    return ask(
       { model, clock },
       {
         workstreamId: task.workstreamId,
         model: { ...task.model, effort: 'NONE' },
         lane: pinned,
+        givenUp,
         pinned: pinned !== null,
-        maxOutput: plan.maxOutput,
-        messages,
         tools: [],
+        worded,
       },
       signal,
       summarising,
     );
-    if (outcome.type !== 'aborted') pinned = outcome.alias;
-    if (outcome.type === 'answered') last = outcome;
-    return signal.aborted ? { type: 'aborted' } : outcome;
   }
 
-  /** A summary of each batch, or of its halves where it turns out to be too large. */
-  async function over(kind: Kind, batches: readonly Batch[]): Promise<readonly string[] | Bail> {
+  /** Plans for less, since so much was refused: for what that model is known to read by now, else for half. */
+  function shrink(alias: string, refused: number): boolean {
+    const now = windowOf(alias, model.list());
+    most = now !== null && now < refused ? now : Math.floor(refused / 2);
+    return most >= leastWindow;
+  }
+
+  /** A summary of each batch, as they are laid out for who is asked. */
+  async function over(kind: Kind, blocks: readonly Block[]): Promise<readonly string[] | Bail | TooLong> {
     const summaries: string[] = [];
-    const left = [...batches];
-    for (let batch = left.shift(); batch; batch = left.shift()) {
-      const parts = summaries.length + 1 + left.length;
+    for (let left = blocks; left.length > 0;) {
       if (!summarising.mayGoOn()) return budgetSpent;
-      if (parts > 1) summarising.notice(progress(kind, summaries.length + 1, parts));
-      const cap = parts > 1 ? plan.partCap : plan.cap;
-      const outcome = await tell(kind, batch, cap);
+      let batches: readonly Batch[] = [];
+      let cap = 0;
+      let size = 0;
+      const outcome = await tell((to) => {
+        const { window, budget, maxOutput, ...caps } = planOf(to);
+        batches = pack(left, budget);
+        const parts = summaries.length + batches.length;
+        if (parts > 1) summarising.notice(progress(kind, summaries.length + 1, parts));
+        cap = parts > 1 ? caps.partCap : caps.cap;
+        const messages = requestOf(kind, batches[0]!, cap);
+        size = Math.min(window, tokensOfRequest(messages) + maxOutput);
+        return { messages, maxOutput };
+      });
+      if (signal.aborted) return { type: 'aborted' };
+      if (outcome.type !== 'aborted') pinned = outcome.alias;
       if (outcome.type === 'failed' && outcome.kind === 'CONTEXT_OVERFLOW') {
-        const halves = halve(batch);
-        if (!halves) return failed('IRREDUCIBLE', `Even a small part of it is too long. ${outcome.message}`);
-        left.unshift(...halves);
-        continue;
+        if (shrink(outcome.alias, size)) continue;
+        const { alias, othersLeft, message } = outcome;
+        const bail = failed('IRREDUCIBLE', `Even a small part of it is too long. ${message}`);
+        return { type: 'tooLong', alias, othersLeft, bail };
       }
-      if (outcome.type === 'aborted' && !signal.aborted && !summarising.mayGoOn()) return budgetSpent;
+      if (outcome.type === 'aborted' && !summarising.mayGoOn()) return budgetSpent;
       const bail = bailOf(outcome);
       if (bail) return bail;
+      last = outcome as ModelAnswer;
       // What a model says goes into an entry, or into the next request: strict endpoints refuse half a character.
-      summaries.push(capped(storable((outcome as ModelAnswer).text), cap));
+      summaries.push(capped(storable(last.text), cap));
+      left = batches.slice(1).flat();
     }
     return summaries;
   }
 
-  let blocks: readonly Block[] = linesOf(task.entries);
+  let blocks = linesOf(task.entries);
   for (let depth = 0; depth <= maxDepth; depth += 1) {
-    const summaries = await over(depth === 0 ? 'CONVERSATION' : 'ACCOUNTS', pack(blocks, plan.budget));
+    const summaries = await over(depth === 0 ? 'CONVERSATION' : 'ACCOUNTS', blocks);
     if ('type' in summaries) return summaries;
     const [summary] = summaries;
     if (summary === undefined || !last) return failed('NOT_ENOUGH', 'There is nothing to summarise.');

@@ -27,8 +27,6 @@ const leastBudget = 128;
 const maxShown = 2_000;
 const headShown = 1_000;
 const tailShown = 500;
-/** What does not fit alone is halved until it is no longer than this. UTF-16 units. */
-const leastHalved = 2_000;
 /** A block is parted into pieces no smaller than this. UTF-16 units. */
 const leastPiece = 32;
 const maxName = 200;
@@ -42,6 +40,8 @@ export interface Block {
 export type Batch = readonly Block[];
 
 export interface Plan {
+  /** Tokens that whoever is asked reads, its answer included, as far as is known. */
+  readonly window: number;
   /** Most tokens that are asked for. */
   readonly maxOutput: number;
   /** Tokens of lines in one request. */
@@ -59,7 +59,7 @@ export function planFor(window: number | null, prompt: number): Plan {
   const room = size - maxOutput - prompt - size * slack;
   const budget = Math.max(leastBudget, Math.floor(room * certain));
   const cap = Math.min(maxKept, quarter);
-  return { maxOutput, budget, cap, partCap: Math.min(cap, Math.floor(budget / 4)) };
+  return { window: size, maxOutput, budget, cap, partCap: Math.min(cap, Math.floor(budget / 4)) };
 }
 
 /** Of lines that begin at the margin with `text`; what comes after its first line is set in. */
@@ -70,8 +70,6 @@ export function blockOf(text: string): Block {
 
 // A line break is a token as well.
 const counted = (text: string): Block => ({ text, tokens: estimateTokens(text) + 1 });
-
-export const tokensOfBatch = (batch: Batch): number => batch.reduce((sum, { tokens }) => sum + tokens, 0);
 
 /** What is shown of a conversation; control entries, and what the server told the model about its context, never are. */
 export const linesOf = (entries: readonly Entry[]): readonly Block[] => entries.flatMap(linesOfEntry);
@@ -138,21 +136,6 @@ export function pack(blocks: readonly Block[], budget: number): readonly Batch[]
     left -= block.tokens;
   }
   return batches;
-}
-
-/** Two batches in the place of one that is too large after all; null: it cannot be made any smaller. */
-export function halve(batch: Batch): readonly [Batch, Batch] | null {
-  const only = batch[0];
-  if (batch.length === 1 && only) {
-    if (only.text.length <= leastHalved) return null;
-    const [head, tail] = parted(only.text, Math.ceil(only.text.length / 2));
-    return [[counted(head)], [counted(tail)]];
-  }
-  const half = tokensOfBatch(batch) / 2;
-  let sum = 0;
-  const over = batch.findIndex(({ tokens }) => (sum += tokens) > half);
-  const at = Math.min(batch.length - 1, Math.max(1, over));
-  return [batch.slice(0, at), batch.slice(at)];
 }
 
 function partedTo(block: Block, budget: number): readonly Block[] {
