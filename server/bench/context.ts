@@ -101,14 +101,15 @@ async function oneRound(storage: Storage, sessionId: string, id: string): Promis
   const heapBefore = process.memoryUsage().heapUsed + process.memoryUsage().external;
   const [claim, loadMs] = await timed(() => storage.ownership.claim(id, sessionId));
   if (claim.type !== 'claimed') throw new Error(`the bench could not claim its workstream: ${claim.type}`);
-  const { projection } = claim.workstream;
+  const { projection, incarnation } = claim.workstream;
   const range = {
+    incarnation,
     through: projection.revision,
     superseded: projection.superseded,
     checkpoint: projection.checkpoint,
   };
   const [conversation, readMs] = await timed(() => storage.journal.conversation(id, range));
-  if (conversation.length !== after + 1) throw new Error(`${conversation.length} entries are told`);
+  if (conversation?.length !== after + 1) throw new Error(`${conversation?.length} entries are told`);
   const [, lowerMs] = await timed(() => lower(system, conversation));
   // As for a workstream that was just loaded: nothing is kept of an earlier call.
   const tell = createTelling();

@@ -86,17 +86,19 @@ export interface Journal {
   /**
    * What the model is told of the entries at or below `through`, in that order (D-40, D-59): the summary of the
    * checkpoint, if there is one, then the other conversation entries above its watermark but for those in a span,
-   * ascending. Rejects when the database is away, or `signal` aborts on the way: it never answers with a part.
+   * ascending. Null: there is no such incarnation any more, perhaps since it was read in part. Rejects when the database
+   * is away, or `signal` aborts on the way: it never answers with a part.
    */
   conversation(
     workstreamId: string,
     range: {
+      readonly incarnation: string;
       readonly through: number;
       readonly superseded: readonly Span[];
       readonly checkpoint: Checkpoint | null;
       readonly signal?: AbortSignal;
     },
-  ): Promise<readonly Entry[]>;
+  ): Promise<readonly Entry[] | null>;
   /** The latest CHECKPOINT entry at or below `through`; null when there is none. */
   checkpointAt(workstreamId: string, through: number): Promise<EntryOf<'CHECKPOINT'> | null>;
   /** REWIND entries at or below `through`, ascending. */

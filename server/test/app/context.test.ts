@@ -108,6 +108,18 @@ describe('A summary that a person wants', () => {
     expect(other.registry.peek(id)!.state().conversationFrom).toBe(0);
   });
 
+  it('is of nothing that was deleted from under it: that is told, rather than how little there is', async () => {
+    await exchange(long, 0);
+    world.storage.expire(world.sessionId);
+    const other = await world.restart();
+    const actor = await other.load(id);
+    other.storage.remove(id);
+    expect(await other.services.workstreams.compact(ada, command())).toMatchObject({
+      code: 'WORKSTREAM_NOT_FOUND',
+    });
+    expect(actor.ended()).toBe('gone');
+  });
+
   it('is refused as what the database keeps is, while that is away (D-60)', async () => {
     await exchange(long, 0);
     world.storage.expire(world.sessionId);

@@ -90,8 +90,10 @@ const wordsOf = (entry: Entry): string =>
 /** What the model is told of a workstream, as the next owner reads it. */
 async function toldOf(id: string, projection: Projection): Promise<readonly string[]> {
   const { revision, superseded, checkpoint: latest } = projection;
-  const range = { through: revision, superseded, checkpoint: latest };
-  return (await world.storage.journal.conversation(id, range)).map(wordsOf);
+  const { journal } = world.storage;
+  const { incarnation } = (await journal.head(id))!;
+  const range = { incarnation, through: revision, superseded, checkpoint: latest };
+  return (await journal.conversation(id, range))!.map(wordsOf);
 }
 
 /** 3 to 12: the summary of all up to 5 is at 8; of what stands, 6 and 7 were said before it. */

@@ -307,9 +307,9 @@ export function removalContract(
       made = await commit(made, ['a', 'b', 'c'].map(message));
       made = await commit(made, [{ kind: 'REWIND', after: 3, reason: 'REWIND', by: ada }, message('d')]);
       const texts = async (through: number, superseded: readonly { after: number; through: number }[]) =>
-        (await storage.journal.conversation(made.id, { through, superseded, checkpoint: null })).map(
-          (e) => 'text' in e && e.text,
-        );
+        (
+          await storage.journal.conversation(made.id, { ...made, through, superseded, checkpoint: null })
+        )?.map((e) => 'text' in e && e.text);
       expect(await texts(99, made.projection.superseded)).toEqual(['a', 'd']);
       expect(await texts(5, [])).toEqual(['a', 'b', 'c']);
       expect(await texts(4, [])).toEqual(['a', 'b']);
@@ -326,11 +326,12 @@ export function removalContract(
         Array.from({ length: 2_300 }, (_, i) => message(String(i))),
       );
       const told = await storage.journal.conversation(made.id, {
+        ...made,
         through: made.projection.revision,
         superseded: [],
         checkpoint: null,
       });
-      expect(told.map((e) => e.revision)).toEqual(Array.from({ length: 2_300 }, (_, i) => i + 3));
+      expect(told?.map((e) => e.revision)).toEqual(Array.from({ length: 2_300 }, (_, i) => i + 3));
     });
 
     it('are the keys of the commands on it (D-60)', async () => {

@@ -492,7 +492,7 @@ export function storageContract(open: () => Promise<Opened>): void {
       expect(await storage.reservations.publish(batch, new AbortController().signal)).toEqual({
         type: 'published',
       });
-      const range = { through: 9_999, superseded: [], checkpoint: null, signal: caller };
+      const range = { ...made, through: 9_999, superseded: [], checkpoint: null, signal: caller };
       await expect(storage.journal.conversation(made.id, range)).rejects.toThrow('VANISHED');
     });
 

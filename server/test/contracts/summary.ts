@@ -23,12 +23,12 @@ export function summaryContract(get: () => { readonly storage: Storage; readonly
     return after(made, batch);
   }
   const conversation = (
-    { id }: Made,
+    { id, incarnation }: Made,
     through: number,
     superseded: readonly Span[],
     mark: Checkpoint | null,
-  ) => get().storage.journal.conversation(id, { through, superseded, checkpoint: mark });
-  const revisions = (entries: readonly Entry[]): readonly number[] => entries.map((e) => e.revision);
+  ) => get().storage.journal.conversation(id, { incarnation, through, superseded, checkpoint: mark });
+  const revisions = (entries: readonly Entry[] | null) => entries?.map((e) => e.revision);
 
   /** Two summaries (6 of all up to 4, 9 of all up to 7), the second with 8 before it; then 10 and 11. */
   async function summarised(): Promise<Made> {
@@ -62,8 +62,9 @@ export function summaryContract(get: () => { readonly storage: Storage; readonly
     it('is nothing when it is not there any more, rather than all but its summary', async () => {
       const made = await summarised();
       const mark = { ...made.projection.checkpoint!, id: randomId() };
-      expect(await conversation(made, 11, [], mark)).toEqual([]);
-      expect(await conversation({ ...made, id: randomId() }, 11, [], made.projection.checkpoint)).toEqual([]);
+      expect(await conversation(made, 11, [], mark)).toBeNull();
+      expect(await conversation({ ...made, id: randomId() }, 11, [], made.projection.checkpoint)).toBeNull();
+      expect(await conversation({ ...made, incarnation: randomId() }, 11, [], null)).toBeNull();
     });
 
     it('has a latest summary at each place, or none (D-20)', async () => {

@@ -125,7 +125,9 @@ describe(`After ${lives} simulated lives from seed ${firstSeed}, written to Post
     for (const { seed, workstreamId, grown } of ended) {
       const { superseded, checkpoint, revision: through } = grown;
       const told = toldOf(await stored(workstreamId)).entries;
-      const read = await storage.journal.conversation(workstreamId, { through, superseded, checkpoint });
+      const { incarnation } = (await storage.journal.head(workstreamId))!;
+      const range = { incarnation, through, superseded, checkpoint };
+      const read = await storage.journal.conversation(workstreamId, range);
       expect({ seed, read }).toEqual({ seed, read: told });
       const last = await storage.journal.checkpointAt(workstreamId, through);
       expect({ seed, last }).toEqual({ seed, last: told.find((e) => e.kind === 'CHECKPOINT') ?? null });

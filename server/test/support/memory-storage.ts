@@ -380,12 +380,14 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             (rows.get(id)?.entries ?? []).findLast((e) => e.revision <= revision && e.epoch <= epoch)
               ?.revision ?? 0,
         ),
-      conversation: (id, { through, superseded, checkpoint, signal }) =>
+      conversation: (id, { incarnation, through, superseded, checkpoint, signal }) =>
         answer(() => {
           signal?.throwIfAborted();
-          const entries = stored(rows.get(id)?.entries ?? []);
+          const row = rows.get(id);
+          if (row?.incarnation !== incarnation) return null;
+          const entries = stored(row.entries);
           const summary = entries.filter((e) => e.id === checkpoint?.id);
-          if (checkpoint && summary.length === 0) return [];
+          if (checkpoint && summary.length === 0) return null;
           return summary.concat(
             entries.filter(
               (e) =>

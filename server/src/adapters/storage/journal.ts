@@ -147,7 +147,7 @@ export function createJournal(orm: Orm): Journal {
       }),
 
     // Page by page is as good as at once: an entry that is stored never changes (D-55).
-    conversation: (workstreamId, { through, superseded, checkpoint, signal }) =>
+    conversation: (workstreamId, { incarnation, through, superseded, checkpoint, signal }) =>
       available(async () => {
         const found: Entry[] = [];
         const from = checkpoint?.watermark ?? 0;
@@ -156,8 +156,7 @@ export function createJournal(orm: Orm): Journal {
           const row = await orm.em
             .fork()
             .findOne(EntryRow, { workstream: workstreamId, revision, id }, { disableIdentityMap: true });
-          // Entries are deleted all together: nothing is left of it, rather than all but its summary.
-          if (!row) return [];
+          if (!row) return null;
           found.push(entryOf(row));
         }
         const spans = superseded.filter((span) => span.through > from);
@@ -177,7 +176,9 @@ export function createJournal(orm: Orm): Journal {
           if (rows.length < pageSize) break;
           after = rows.at(-1)!.revision;
         }
-        return found;
+        // Entries are deleted all together, and with their workstream: who stands afterwards was there all the time.
+        const stands = await orm.em.fork().count(WorkstreamRow, { id: workstreamId, incarnation });
+        return stands > 0 ? found : null;
       }),
 
     checkpointAt: (workstreamId, through) =>

@@ -125,7 +125,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
   let receiptKeys: ReadonlySet<string> | null = null;
   let keysAsked = false;
   const keysSince = new Set<string>();
-  let reading: Promise<readonly Entry[]> | null = null;
+  let reading: Promise<readonly Entry[] | null> | null = null;
   let holds = 0;
   const late = createLateCalls({ ...deps, workstreamId: state.workstreamId });
   /** Model calls of batches that are not stored yet. */
@@ -153,10 +153,7 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       settleWaiting((w) => w.batch <= batch.number, 'durable');
       post({ type: 'acknowledged', epoch: state.epoch, batch: batch.number, through });
     },
-    onEnd: (reason) => {
-      depose(reason);
-      deps.onEnd(reason);
-    },
+    onEnd: endAs,
     onPersistence(persistence) {
       publish({ type: 'PersistenceChanged', persistence });
       announce();
@@ -177,11 +174,16 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
       post({ type: 'world', stamp, event, calls }),
   });
 
-  function readConversation(): Promise<readonly Entry[]> {
+  function readConversation(): Promise<readonly Entry[] | null> {
+    const { incarnation } = state;
     const { revision, superseded, checkpoint } = loaded.projection;
     return (reading ??= deps.journal
-      .conversation(state.workstreamId, { through: revision, superseded, checkpoint })
+      .conversation(state.workstreamId, { incarnation, through: revision, superseded, checkpoint })
       .then((entries) => {
+        if (!entries) {
+          if (!ended) endAs('gone');
+          return null;
+        }
         const stamp: Stamp = { epoch: state.epoch, generation: null };
         post({ type: 'world', stamp, event: { type: 'conversationRead', entries } });
         return entries;
@@ -299,6 +301,11 @@ export function createActor(deps: ActorDeps, loaded: LoadedWorkstream): Actor {
     if (now.length === 0) return;
     watching = watching.filter((w) => !now.includes(w));
     for (const { resolve } of now) resolve(is);
+  }
+
+  function endAs(reason: LaneEnd): void {
+    depose(reason);
+    deps.onEnd(reason);
   }
 
   function depose(reason: Exclude<Landing, 'durable'>, sentence = sentenceOf[reason]): void {

@@ -47,8 +47,8 @@ export interface PerformerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly prompt: Prompt;
-  /** What was left in the database at the load, and posts it; rejects when that is away. */
-  conversation(): Promise<readonly Entry[]>;
+  /** What was left in the database at the load, and posts it; null: it is gone. Rejects when that is away. */
+  conversation(): Promise<readonly Entry[] | null>;
   /** The live turn, for which a call is counted; null: there is none. */
   turnId(): string | null;
   /** Tokens that may be spent now, beside what was not handed in yet (D-33). */

@@ -71,9 +71,8 @@ async function prepareFork(
     workspace = chosen.path;
   } else await place.settleIn(workspace);
   const copied = await conversationAt(deps, source, revision, signal);
-  // What was read is whole only if it was still there afterwards: entries are never changed, but deleted with the rest.
-  // And if it was, whoever deletes it later finds that its folder is in use.
-  if ((await deps.catalog.get(source.id))?.incarnation !== source.incarnation) return notFound;
+  // If it was still there afterwards, whoever deletes it later finds that its folder is in use.
+  if (!copied) return notFound;
   const choice = modelOf(configuration, deps.model);
   const opening: Prepared['bodies'] = [
     { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: authorOf(by) },
@@ -104,18 +103,20 @@ export function titleOfFork(source: string): string {
   return `${cut(`Fork of ${name}`, maxTitle - end.length)}${end}`;
 }
 
-/** What the model would have been told at that place. */
+/** What the model would have been told at that place; null: it is gone. */
 async function conversationAt(
   { journal }: ForkDeps,
   source: WorkstreamRow,
   revision: number,
   signal: AbortSignal,
-): Promise<readonly Entry[]> {
+): Promise<readonly Entry[] | null> {
+  const { incarnation } = source;
   const rewinds = await journal.rewinds(source.id, revision);
   const superseded = spansOf(rewinds);
   const checkpoint = await journal.checkpointAt(source.id, revision);
-  const told = await journal.conversation(source.id, { through: revision, superseded, checkpoint, signal });
-  return told.slice(0, wholeBatches(told));
+  const range = { incarnation, through: revision, superseded, checkpoint, signal };
+  const told = await journal.conversation(source.id, range);
+  return told && told.slice(0, wholeBatches(told));
 }
 
 /** What these rewinds took back, by the one fold. */

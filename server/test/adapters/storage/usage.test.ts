@@ -189,14 +189,16 @@ describe('A conversation that was summarised late', () => {
     expect(await storage.journal.commit(batch)).toEqual({ type: 'committed' });
     await database.sql('analyze entry');
     const mark = batch.projection.checkpoint;
-    let read: readonly { readonly revision: number }[] = [];
+    let read: readonly { readonly revision: number }[] | null = null;
     const queries = await askedOf(orm, async () => {
-      read = await journal.conversation(made.id, { through: before + 4, superseded: [], checkpoint: mark });
+      const range = { ...made, through: before + 4, superseded: [], checkpoint: mark };
+      read = await journal.conversation(made.id, range);
       expect((await journal.checkpointAt(made.id, before + 4))?.revision).toBe(before + 1);
       expect(await journal.checkpointAt(made.id, before)).toBeNull();
     });
-    expect(read.map(({ revision }) => revision - before)).toEqual([1, 0, 2, 3, 4]);
-    const plans = await Promise.all(queries.map(plan));
+    expect(read!.map(({ revision }) => revision - before)).toEqual([1, 0, 2, 3, 4]);
+    const ofEntries = queries.filter(({ query }) => query.includes('"entry"'));
+    const plans = await Promise.all(ofEntries.map(plan));
     expect(plans.slice(1).map(({ indexes }) => indexes)).toEqual([
       ['entry_conversation'],
       ['entry_cut'],
