@@ -61,7 +61,9 @@ export function createLanding(main: HTMLElement, beside: string): Landing {
     if (isHeld() || !held) return;
     if (held.isConnected && held.matches(':disabled')) return;
     // What could not be pressed for a while has it back; for what is gone, what is around it has it.
-    const next = trail.find((node, i) => canHold(node) && (i === 0 || node.tabIndex >= 0));
+    const takes = (node: HTMLElement): boolean =>
+      node.tabIndex >= 0 || (node.hasAttribute('tabindex') && node.closest('dialog') !== null);
+    const next = trail.find((node, i) => canHold(node) && (i === 0 || takes(node)));
     if (next) next.focus({ preventScroll: true });
     else land();
   };

@@ -293,7 +293,7 @@ describe('What a model call cost', () => {
     expect((await end())?.calls).toEqual([]);
   });
 
-  it('of a name is counted for no turn, every call of it', async () => {
+  const suggest = (): void =>
     performer.perform({
       type: 'suggestTitle',
       stamp: { epoch: 2, generation: null },
@@ -302,6 +302,9 @@ describe('What a model call cost', () => {
       question: 'Who?',
       answer: 'Me.',
     });
+
+  it('of a name is counted for no turn, every call of it', async () => {
+    suggest();
     model.calls[0]!.text('A n');
     model.calls[0]!.fail({ alias: 'small', accepted: true, kind: 'CONNECTION' });
     await clock.advance(0);
@@ -317,14 +320,7 @@ describe('What a model call cost', () => {
   });
 
   it('in which the model declines to give a name gives none (broke: the refusal became the name)', async () => {
-    performer.perform({
-      type: 'suggestTitle',
-      stamp: { epoch: 2, generation: null },
-      model: { alias: 'small', temperature: null, effort: 'NONE' },
-      lane: 'small',
-      question: 'Who?',
-      answer: 'Me.',
-    });
+    suggest();
     model.calls[0]!.answer({ text: 'I cannot', alias: 'small', finish: 'CONTENT_FILTER' });
     await clock.advance(0);
     expect(told[0]?.event).toEqual({ type: 'titleSuggested', title: null, question: 'Who?' });

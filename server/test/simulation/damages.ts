@@ -5,7 +5,7 @@
 
 /** One row of a table, by a condition on it. */
 const one = (table: string, where: string): string =>
-  `ctid = (select ctid from ${table} one where ${where} limit 1)`;
+  `ctid = (select ctid from ${table} one where ${where} order by one::text limit 1)`;
 
 const entry = (set: string, where: string): string => `update entry set ${set} where ${one('entry', where)}`;
 const put = (path: string, json: string, where: string): string =>
@@ -29,7 +29,7 @@ const summaryOf = (watermark: string, above = 10_000, where = 'true'): string =>
   `insert into entry (workstream_id, revision, id, kind, epoch, generation, commit_key, payload, at)
    select workstream_id, last + ${above}, workstream_id || '!${above}', 'CHECKPOINT', 1, 1, '!${above}', jsonb_build_object('watermark', watermark), now()
    from (select e.workstream_id, max(e.revision) as last, ${watermark} as watermark from entry e group by e.workstream_id) one
-   where watermark is not null and ${where} limit 1`;
+   where watermark is not null and ${where} order by workstream_id limit 1`;
 
 const someone = `(select * from workstream where lifecycle <> 'CREATING' order by id limit 1) w`;
 const aWatch = (more = '{}'): string =>
@@ -122,7 +122,11 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
   ],
   'Calls start, then end': [
     entry('revision = revision + 10000', `kind = 'TOOL_STARTED' and ${other('TOOL_SETTLED', sameCall)}`),
-    put('{result,content}', '"other"', `kind = 'TOOL_SETTLED' and ${other('TOOL', sameCall)}`),
+    put(
+      '{result,content}',
+      '"other"',
+      `kind = 'TOOL_SETTLED' and ${other('TOOL', `${sameCall} and other.payload ->> 'content' !~ 'there is no room for'`)}`,
+    ),
     entry(
       'revision = 0',
       `kind = 'TOOL' and ${other('TOOL', 'other.revision = one.revision - 1')} and not ${other('TOOL', 'other.revision = one.revision + 1')}`,
@@ -154,7 +158,7 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
     put(
       '{cycle,items,0,decision,by}',
       '{"id": "mallory"}',
-      `kind = 'APPROVAL' and ${item} ->> 'source' like 'TRUST%'`,
+      `kind = 'APPROVAL' and ${item} ->> 'source' like 'TRUST%' and not ${other('APPROVAL', `other.revision < one.revision and other.payload #> '{cycle,id}' = one.payload #> '{cycle,id}' and other.payload #> '{cycle,items,0,decision}' <> 'null'`)}`,
     ),
   ],
   'What was asked about': [
@@ -203,7 +207,11 @@ export const damages: Readonly<Record<string, readonly string[]>> = {
     ),
   ],
   'What leaves the queue': [
-    put('{text}', '"other"', `kind = 'USER' and payload ->> 'source' = 'STEER'`),
+    put(
+      '{text}',
+      '"other"',
+      `kind = 'USER' and payload ->> 'source' = 'STEER' and not exists (select from receipt r where r.workstream_id = one.workstream_id and r.outcome ? 'queue')`,
+    ),
     `update receipt set outcome = outcome - 'queue'`,
     entry(
       `id = (select q.payload #>> '{queue,items,0,id}' from entry q where q.kind = 'QUEUE' and q.workstream_id = entry.workstream_id and q.payload #> '{queue,items,0}' is not null order by q.revision desc limit 1)`,

@@ -91,7 +91,8 @@ export class WorkstreamWatches {
       if (asked !== this.#asked) return;
       if (answer.ok)
         over = (answer.data.workstream?.watches ?? []).filter(
-          ({ watchId, status }) => status === 'ENDED' && left.includes(watchId),
+          ({ watchId, status }) =>
+            status === 'ENDED' && (left.includes(watchId) || this.#isShownLiving(watchId)),
         );
       const untold = left.filter((id) => !over.some(({ watchId }) => watchId === id));
       this.#gone = Object.fromEntries(
@@ -117,12 +118,15 @@ export class WorkstreamWatches {
   /** Those that were shown as living and are not among these any more, though nobody cancelled them here. */
   #left(now: readonly PolledWatch[]): readonly string[] {
     const gone = (this.list ?? []).filter(
-      ({ watchId, status }) =>
-        status !== 'ENDED' &&
-        !this.#cancelled.has(watchId) &&
-        !now.some((watch) => watch.watchId === watchId),
+      ({ watchId }) => this.#isShownLiving(watchId) && !now.some((watch) => watch.watchId === watchId),
     );
     return [...Object.keys(this.#gone), ...gone.map(({ watchId }) => watchId)];
+  }
+
+  /** And nobody cancelled it here. */
+  #isShownLiving(watchId: string): boolean {
+    const watch = this.of(watchId);
+    return watch !== null && watch.status !== 'ENDED' && !this.#cancelled.has(watchId);
   }
 
   showEnded(ended: boolean): Promise<void> {
@@ -153,6 +157,7 @@ export class WorkstreamWatches {
     { watchId, definition }: Pick<PolledWatch, 'watchId' | 'definition'>,
     deed: Deed,
   ): Promise<boolean> {
+    if (this.busy(watchId)) return false;
     const deeds = this.deeds(watchId);
     for (const other of Object.values(deeds) as readonly Deeds[Deed][]) other.forget();
     this.notice = null;

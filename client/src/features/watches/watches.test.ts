@@ -52,7 +52,7 @@ function open() {
 }
 
 const named = (name: string): PolledWatch =>
-  ({ id: `g-${name}`, watchId: name, definition: { name } }) as unknown as PolledWatch;
+  ({ id: `g-${name}`, watchId: name, status: 'ACTIVE', definition: { name } }) as unknown as PolledWatch;
 const list = (...names: string[]) => ({ workstream: { watches: names.map(named) } });
 const names = (watches: readonly PolledWatch[] | null) => watches?.map(({ watchId }) => watchId);
 
@@ -81,7 +81,8 @@ it('shows the answer to the last question, whichever comes last, and keeps it wh
   expect([names(watches.list), watches.failure]).toEqual([['a', 'old'], 'It cannot be reached.']);
 });
 
-it('tells of one that ended while it was shown, and why it did, until that is dismissed', async () => {
+/** Those of one workstream; `told`: a look that is answered so. */
+function followed() {
   const { api, next } = open();
   const watches = new WorkstreamWatches(api, 'ws');
   const told = async (...answers: object[]) => {
@@ -89,6 +90,11 @@ it('tells of one that ended while it was shown, and why it did, until that is di
     for (const data of answers) (await next()).answer(data);
     await look;
   };
+  return { watches, told };
+}
+
+it('tells of one that ended while it was shown, and why it did, until that is dismissed', async () => {
+  const { watches, told } = followed();
   await told(list('a', 'b'));
   const gone = { ...named('a'), status: 'ENDED', end: 'FIRED' };
   await told(list('b'), { workstream: { watches: [named('b'), gone] } });
@@ -101,13 +107,7 @@ it('tells of one that ended while it was shown, and why it did, until that is di
 });
 
 it('asks again for the end of a watch that is not stored yet (broke: it was never told)', async () => {
-  const { api, next } = open();
-  const watches = new WorkstreamWatches(api, 'ws');
-  const told = async (...answers: object[]) => {
-    const look = watches.look();
-    for (const data of answers) (await next()).answer(data);
-    await look;
-  };
+  const { watches, told } = followed();
   await told(list('a'));
   await told(list(), list());
   expect([watches.list, watches.over]).toEqual([[], []]);
@@ -226,4 +226,13 @@ it('reads all pages that are shown, and keeps what was told when one of them fai
   (await next()).answer(connection(false, 'c'));
   await third;
   expect([names(all.list), all.more, all.failure]).toEqual([['a', 'b', 'c'], false, null]);
+});
+
+it('tells also of one that ended between the two questions', async () => {
+  const { watches, told } = followed();
+  await told(list('a', 'b'));
+  const gone = (name: string) => ({ ...named(name), status: 'ENDED', end: 'FIRED' });
+  await told(list('b'), { workstream: { watches: [gone('a'), gone('b')] } });
+  await told(list());
+  expect([names(watches.list), names(watches.over)]).toEqual([[], ['a', 'b']]);
 });

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
 import {
   createFault,
@@ -390,6 +390,10 @@ describe('a proxy that wants credentials', () => {
     const proxy = createHttpServer((_, response) => void response.writeHead(407).end())
       .on('connect', (_, socket) => void socket.end('HTTP/1.1 407 Who are you?\r\n\r\n'))
       .listen(0, '127.0.0.1');
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      proxy.close();
+    });
     await once(proxy, 'listening');
     const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']) vi.stubEnv(name, address);
@@ -403,7 +407,5 @@ describe('a proxy that wants credentials', () => {
       kind: 'AUTHENTICATION',
       message: sentence.replace('HOST', 'models.invalid'),
     });
-    vi.unstubAllEnvs();
-    proxy.close();
   });
 });

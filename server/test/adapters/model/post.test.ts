@@ -186,7 +186,15 @@ test('a proxy is taken from the environment where Node is told to', async () => 
       '-e',
       `import { endpointFetch } from ${JSON.stringify(new URL('../../../src/adapters/model/endpoint-fetch.ts', import.meta.url).href)}; const answer = await endpointFetch('http://nowhere.invalid/v1/models', {}); console.log(answer.status);`,
     ],
-    { env: { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy.url.replace(/\/v1$/, '') } },
+    {
+      env: {
+        ...process.env,
+        NODE_USE_ENV_PROXY: '1',
+        http_proxy: proxy.url.replace(/\/v1$/, ''),
+        no_proxy: '',
+        NO_PROXY: '',
+      },
+    },
   );
   child.stdout.on('data', (text: Buffer) => asked.push(text.toString().trim()));
   await new Promise((resolve) => child.once('close', resolve));
