@@ -5,7 +5,7 @@
  * build at once do not disturb each other.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,6 +17,7 @@ export function buildClient(): void {
   const dist = join(client, 'dist');
   const made = statSync(join(dist, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (newest(sources) <= made) return;
+  const begun = new Date();
   const [next, old] = [`${dist}-next-${process.pid}`, `${dist}-old-${process.pid}`];
   try {
     execFileSync(join(client, 'node_modules/.bin/vite'), ['build', '--logLevel', 'warn', '--outDir', next], {
@@ -25,6 +26,8 @@ export function buildClient(): void {
       env: { ...process.env, NODE_ENV: 'production' },
       stdio: 'inherit',
     });
+    // It is as old as what it was made of: what was written while it was built may not be in it.
+    utimesSync(join(next, 'index.html'), begun, begun);
     putInPlace(next, dist, old);
   } finally {
     for (const rest of [next, old]) rmSync(rest, { recursive: true, force: true });
