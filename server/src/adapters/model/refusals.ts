@@ -23,6 +23,10 @@ const answerLimit =
 const pace =
   /\b(?:per|a|each|every)[\s-](?:second|minute|min|hour|day|month)\b|\b[tr]p[mdh]\b|\brate[\s_-]?limit|\btoo many requests\b|\bplease wait\b|\bthrottl|\bquota|\bcredits?\b|\bbilling\b/i;
 
+/** What was too long is how long it took: to ask again may help, to summarise does not. */
+const time =
+  /\b(?:took|takes?|taking) (?:too )?long(?:er)?\b|\btimed?[\s-]?out\b|\bdeadline\b|\b(?:milli)?seconds?\b|\bminutes?\b/i;
+
 /** Names are read as words: `context_length_exceeded` says what it says. */
 const clausesOf = (text: string): readonly string[] => text.replaceAll('_', ' ').split(/[.:;!?]\s|\n/);
 
@@ -40,7 +44,13 @@ export const saysTooLong = (text: string): boolean =>
 function isOfConversation(clause: string): boolean {
   const at = clause.search(read);
   const limitAt = clause.search(answerLimit);
-  return at !== -1 && (limitAt === -1 || at < limitAt) && measure.test(clause) && bound.test(clause);
+  return (
+    at !== -1 &&
+    (limitAt === -1 || at < limitAt) &&
+    measure.test(clause) &&
+    bound.test(clause) &&
+    !time.test(clause)
+  );
 }
 
 /** vLLM takes the prompt from its window and finds that less than nothing is left for an answer. */

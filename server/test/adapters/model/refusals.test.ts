@@ -302,6 +302,10 @@ const otherwise: readonly (readonly [FaultKind, number | null, string, string | 
     'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes',
   ],
   ['BAD_REQUEST', 422, 'pydantic/pydantic', 'Input should be less than or equal to 2'],
+  ['TIMEOUT', 504, 'a gateway', 'Your request took too long to process. Please try again.'],
+  ['TIMEOUT', 408, 'a gateway', 'Your request took longer than 60 seconds and was canceled.'],
+  ['OVERLOADED', 500, 'a gateway', 'The model took too long to process the prompt.'],
+  ['OVERLOADED', 503, 'a gateway', 'The server took too long to respond to your request.'],
   ['BAD_REQUEST', 400, 'a gateway', 'Unrecognized request argument supplied: prompt_token_ids'],
   ['BAD_REQUEST', 422, 'pydantic/pydantic', 'body: max_completion_tokens: Extra inputs are not permitted'],
   [
