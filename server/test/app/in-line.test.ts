@@ -168,3 +168,40 @@ it('Stop and a decision for a workstream at rest go before what else of their to
   expect(await stopping).toMatchObject({ type: 'Accepted', nothingToStop: true });
   for (const made of creates) void made.catch(() => undefined);
 });
+
+it('what was said to a workstream that had to be loaded has no turn while it is stored (D-61)', async () => {
+  const { world, at, begun, holdNobody } = await beginHeld();
+  holdNobody();
+  const { journal } = world.storage;
+  const { commit } = journal;
+  const lands: (() => void)[] = [];
+  Object.assign(journal, {
+    commit: async (batch: Parameters<typeof commit>[0]) => {
+      await new Promise<void>((resolve) => lands.push(resolve));
+      return commit(batch);
+    },
+  });
+  const sends = at.map((id) => world.send(id, 'Wake up.', ada));
+  await vi.waitFor(() => expect(world.registry.loaded()).toHaveLength(at.length), {
+    interval: 1,
+    timeout: 5_000,
+  });
+  expect(begun).toEqual([]);
+  Object.assign(journal, { commit });
+  for (const land of lands) land();
+  for (const send of sends) expect(await send).toMatchObject({ type: 'Accepted', durability: 'DURABLE' });
+});
+
+it('tokens are made and revoked in the same line', async () => {
+  const { world, hasBegun, end, holdNobody, rest } = await beginHeld();
+  const creates = [1, 2, 3].map(() => create(world, ada));
+  await hasBegun('new', 'new', 'new');
+  let isMade = false;
+  const made = world.tokens.create(ada, { key: newKey(), name: 'a script' }).finally(() => (isMade = true));
+  await rest();
+  expect(isMade).toBe(false);
+  holdNobody();
+  end('new');
+  expect(await made).toMatchObject({ type: 'Accepted' });
+  for (const one of creates) void one.catch(() => undefined);
+});
