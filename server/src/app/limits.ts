@@ -6,13 +6,16 @@
  *
  * Invariant: no refusal makes a window larger, or smaller than a model can have.
  */
+import { canBeWindow } from '../core/context/meter.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Model, ModelInfo, ModelOutcome } from '../ports/model.ts';
 
-/** "maximum context length is 8192 tokens", "available context size (4,096 tokens)": the number that follows at once. */
-const limit = /\bcontext (?:length|size|window|limit)(?: is| of|:)? ?\(?(\d[\d,]{2,10}) tokens\b/i;
-/** With less there is no room beside what every model is told, tokens. */
-const least = 2_048;
+/**
+ * "maximum context length is 8192 tokens", "available context size (4,096 tokens)": the number that follows at once, unless
+ * it is of what was sent: "your input context length of 4,000 tokens exceeds".
+ */
+const limit =
+  /\bcontext (?:length|size|window|limit)(?: is| of|:)? ?\(?(\d{1,3}(?:,\d{3})+|\d{3,10}) tokens\b(?!\)?,? (?:is|was|exceeds?|exceeded)\b)/i;
 /** How long it is believed, milliseconds. */
 const believedMs = 10 * 60_000;
 
@@ -40,11 +43,15 @@ export function withLimits<T extends Model>(model: T, clock: Clock): T {
     return { ...info, window: said.window, problem: info.problem ?? problem };
   }
 
-  function learn(outcome: ModelOutcome): void {
+  /** `asked`: as they were set up when it was asked; what is set up otherwise since was not meant. */
+  function learn(outcome: ModelOutcome, asked: readonly ModelInfo[]): void {
     if (outcome.type !== 'failed' || outcome.kind !== 'CONTEXT_OVERFLOW') return;
     const window = Number(limit.exec(outcome.message)?.[1]?.replaceAll(',', ''));
-    const info = model.list().find(({ alias }) => alias === outcome.alias);
-    if (!info || !(window >= least) || (info.window !== null && window >= info.window)) return;
+    if (!canBeWindow(window)) return;
+    const of = (models: readonly ModelInfo[]) => models.find(({ alias }) => alias === outcome.alias);
+    const [before, info] = [of(asked), of(model.list())];
+    if (!before || !info || setUpOf(before) !== setUpOf(info)) return;
+    if (window >= (known(info).window ?? Infinity)) return;
     learnt.set(info.alias, { window, setUp: setUpOf(info), at: clock.now() });
   }
 
@@ -52,8 +59,9 @@ export function withLimits<T extends Model>(model: T, clock: Clock): T {
     ...model,
     list: () => model.list().map(known),
     async call(request, signal, onEvent) {
+      const asked = model.list();
       const outcome = await model.call(request, signal, onEvent);
-      learn(outcome);
+      learn(outcome, asked);
       return outcome;
     },
   };

@@ -28,7 +28,11 @@ const [{ alias }] = createFakeModel().list() as [ModelInfo];
 const window = (): number | null => model.list().find((known) => known.alias === alias)!.window;
 
 /** It is asked, and fails. */
-async function refuses(message: string, kind: ModelFault['kind'] = 'CONTEXT_OVERFLOW'): Promise<void> {
+async function refuses(
+  message: string,
+  kind: ModelFault['kind'] = 'CONTEXT_OVERFLOW',
+  meanwhile: () => void = () => undefined,
+): Promise<void> {
   const request = {
     workstreamId: 'w',
     model: { alias, temperature: null, effort: null },
@@ -38,6 +42,7 @@ async function refuses(message: string, kind: ModelFault['kind'] = 'CONTEXT_OVER
     tools: [],
   };
   const ended = model.call(request, new AbortController().signal, () => {});
+  meanwhile();
   fake.calls.at(-1)!.fail({ kind, alias, message });
   await ended;
 }
@@ -62,14 +67,34 @@ describe('A refusal', () => {
     'maximum context length is 200000 tokens',
     'maximum context length is 3 tokens',
     'maximum context length is 1000 tokens',
+    'maximum context length is 4,0,9,6 tokens',
+    'Your input context length of 4,000 tokens exceeds what this model reads.',
     'This is too long: you sent 9000 tokens.',
   ])('that names no less, or nothing that can be, changes nothing: %s', async (message) => {
     await refuses(message);
     expect(window()).toBe(128_000);
   });
 
+  it('that names more than the one before, and less than it is set up for, changes nothing', async () => {
+    await refuses('maximum context length is 4096 tokens');
+    await refuses('maximum context length is 8192 tokens');
+    expect(window()).toBe(4_096);
+  });
+
   it('for another reason changes nothing', async () => {
     await refuses('maximum context length is 6000 tokens', 'RATE_LIMIT');
+    expect(window()).toBe(128_000);
+  });
+
+  it('that names more than anything reads is not believed where nothing is known either', async () => {
+    info = { window: null };
+    await refuses('maximum context length is 9999999999 tokens');
+    expect(window()).toBeNull();
+  });
+
+  it('of a call that began before the model was set up otherwise changes nothing', async () => {
+    const hotReload = (): void => void (info = { window: 128_000, description: 'another endpoint' });
+    await refuses('maximum context length is 6000 tokens', 'CONTEXT_OVERFLOW', hotReload);
     expect(window()).toBe(128_000);
   });
 

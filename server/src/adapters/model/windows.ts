@@ -5,6 +5,7 @@
  * Invariant: an endpoint is asked once for each binding, in the background, and only where nothing is configured; one that
  * was away then is asked once more.
  */
+import { canBeWindow } from '../../core/context/meter.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Binding } from './binding.ts';
 import { addressOf } from './endpoint.ts';
@@ -81,8 +82,7 @@ const windowIn = (entry: Json): number | null =>
   countOf(entry['max_context_length']) ??
   (isRecord(entry['meta']) ? countOf(entry['meta']['n_ctx']) : null);
 
-const countOf = (x: unknown): number | null =>
-  typeof x === 'number' && Number.isSafeInteger(x) && x > 0 && x < 2 ** 31 ? x : null;
+const countOf = (x: unknown): number | null => (typeof x === 'number' && canBeWindow(x) ? x : null);
 
 /** Undefined: it answers, and not with JSON. Rejects when there is no answer, as from a server that is still starting. */
 async function getJson(clock: Clock, url: string, authorization: string | null): Promise<unknown> {

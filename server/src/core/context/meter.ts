@@ -53,6 +53,13 @@ export const roomIn = (context: ContextMark): number =>
     ? Number.POSITIVE_INFINITY
     : Math.max(0, Math.floor(context.window * hard - mostUsedOf(context)));
 
+/**
+ * What is believed of an endpoint that says how many tokens its model reads: with less there is no room beside what every
+ * model is told, and the API has no greater number.
+ */
+export const canBeWindow = (tokens: number): boolean =>
+  Number.isSafeInteger(tokens) && tokens >= 2_048 && tokens < 2 ** 31;
+
 /** What was asked: how much the model can read, and what stood beside the conversation. */
 export interface Room {
   /** Null: not known. */

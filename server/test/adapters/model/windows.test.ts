@@ -77,9 +77,14 @@ describe('The window of a model', () => {
     expect(asked.slice(2)).toEqual(['/v1/models?key=k1', '/v1/chat/completions?key=k1']);
   });
 
+  it.each([1, 100, 2_047, 2 ** 31, 4_096.5])('is not %d tokens, whatever is said', async (said) => {
+    const { binding } = await endpoint(listing({ max_model_len: said }));
+    expect(await windowOf(binding)).toBeNull();
+  });
+
   it('is that of the model of this name, also where the list has a longer one', async () => {
-    const { binding } = await endpoint(listing({ max_model_len: 1_000 }, 'm1:latest'));
-    expect(await windowOf(binding)).toBe(1_000);
+    const { binding } = await endpoint(listing({ max_model_len: 8_000 }, 'm1:latest'));
+    expect(await windowOf(binding)).toBe(8_000);
   });
 
   it.each([
@@ -102,12 +107,12 @@ describe('The window of a model', () => {
   });
 
   it('is asked for once for each binding, and not at all where it is configured', async () => {
-    const { binding, asked } = await endpoint(listing({ max_model_len: 7 }));
+    const { binding, asked } = await endpoint(listing({ max_model_len: 7_000 }));
     const windows = createWindows({ clock: createTestClock() });
     expect(windows.of(binding)).toBeNull();
     await windows.learn([binding, { ...binding, window: 5 }]);
     await windows.learn([binding]);
-    expect([windows.of(binding), asked.length]).toEqual([7, 1]);
+    expect([windows.of(binding), asked.length]).toEqual([7_000, 1]);
   });
 
   it('is asked for once more where the endpoint was away and the model has answered since', async () => {
@@ -120,12 +125,12 @@ describe('The window of a model', () => {
     await windows.answered(away);
     await windows.answered(away);
     expect(asked).toHaveLength(3);
-    Object.assign(answers, listing({ max_model_len: 7 }));
+    Object.assign(answers, listing({ max_model_len: 7_000 }));
     await windows.learn([binding]);
     expect(asked).toHaveLength(3);
     await windows.answered(binding);
     await windows.answered(binding);
-    expect([windows.of(binding), asked.length]).toEqual([7, 4]);
+    expect([windows.of(binding), asked.length]).toEqual([7_000, 4]);
   });
 
   it('is not asked for again where the endpoint did not say', async () => {
