@@ -46,7 +46,7 @@ import { createTeller } from './app/watches/tell.ts';
 import type { Config } from './config.ts';
 import { StorageUnavailableError } from './ports/storage-unavailable.ts';
 import { cannotListen, startHttp } from './transport/http.ts';
-import { lineOf } from './transport/line.ts';
+import { lineOf, unlessRevoked } from './transport/line.ts';
 
 export interface RunningServer {
   /** Where the client is, for example http://127.0.0.1:4000. */
@@ -218,7 +218,7 @@ async function assemble(
     ? noLookout
     : createLookout({ elsewhere: storage.elsewhere, registry, hub, clock, log });
   const reserving = new Set<string>();
-  const line = lineOf('commands');
+  const line = unlessRevoked(lineOf('commands'), (id, callback) => tokens.onRevoked(id, callback));
   const tokens = createTokens({ store: storage.tokens, journal: storage.journal, ids, secrets, clock, line });
   const warnings = [...warningsOf(config), ...(chosen.warning === null ? [] : [chosen.warning])];
   const database = await storage.describe();

@@ -3,6 +3,7 @@
  *
  * Invariant: whoever was let in is told of the revocation, also of one that happened while we were asking.
  */
+import { GraphQLError } from 'graphql';
 import type { Viewer } from 'schema/model';
 import type { Access } from 'schema/services';
 
@@ -47,3 +48,7 @@ export function tokenOf(connectionParams: Readonly<Record<string, unknown>> | un
 
 export const unauthenticated =
   'A valid token is needed: open the link that the server printed at its start, or send `Authorization: Bearer <token>`.';
+
+/** What is told to who was admitted and is not any more. */
+export const notAdmitted = (): GraphQLError =>
+  new GraphQLError(unauthenticated, { extensions: { code: 'UNAUTHENTICATED' } });

@@ -9,10 +9,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createPlainServer, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { GraphQLError } from 'graphql';
 import type { Access, Services } from 'schema/services';
 import type { Log } from '../ports/log.ts';
-import { admit, bearerOf, unauthenticated, type Admission } from './access.ts';
+import { admit, bearerOf, notAdmitted, unauthenticated, type Admission } from './access.ts';
 import type { Asker } from './answers.ts';
 import { answerGraphQLError, answerJson, answerRefusal } from './answer.ts';
 import {
@@ -91,7 +90,7 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
     const admission = await admitRequest(req, res, () => {
       // A short answer may still go out; it is the last one. (It may be that of the revocation itself.)
       if (streams.has(res)) req.socket.destroy();
-      else revoked.abort(new GraphQLError(unauthenticated, { extensions: { code: 'UNAUTHENTICATED' } }));
+      else revoked.abort(notAdmitted());
     });
     if (!admission) return;
     if (req.socket.destroyed) return admission.release();

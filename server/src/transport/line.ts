@@ -11,7 +11,9 @@
  * two that begin the event loop goes round, since a thousand that follow one another at once leave nobody else heard.
  */
 import { setImmediate } from 'node:timers';
+import type { Access } from 'schema/services';
 import type { Line } from '../ports/line.ts';
+import { notAdmitted } from './access.ts';
 
 /** Of the ten connections of the pool: five are for reads, four for commands, and one is left for what the server does itself. */
 const workingOfAll = { reads: 5, commands: 4 } as const;
@@ -122,6 +124,19 @@ export function createLine({ ofAll, ofOne }: { readonly ofAll: number; readonly 
         letGo();
       },
     };
+  };
+}
+
+/** The same; who waits in it is turned away when the token is revoked: nothing begins for it after that. */
+export function unlessRevoked(line: Line, onRevoked: Access['onRevoked']): Line {
+  return async (token, leave, urgent) => {
+    const revoked = new AbortController();
+    const forget = onRevoked(token, () => revoked.abort(notAdmitted()));
+    try {
+      return await line(token, AbortSignal.any([leave, revoked.signal]), urgent);
+    } finally {
+      forget();
+    }
   };
 }
 

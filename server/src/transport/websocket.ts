@@ -24,7 +24,7 @@ import { hasMoreValues, operationLimits } from 'schema';
 import type { Access, Services } from 'schema/services';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Log } from '../ports/log.ts';
-import { admit, tokenOf, unauthenticated, type Admission } from './access.ts';
+import { admit, notAdmitted, tokenOf, type Admission } from './access.ts';
 import type { Asked } from './answers.ts';
 import { callerGone, isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
 import type { GraphQLEngine } from './graphql.ts';
@@ -146,12 +146,12 @@ export function serveSockets(deps: {
         return errors.map(withoutHttp);
       };
       try {
-        if (!extra.admission) throw fault('UNAUTHENTICATED', unauthenticated);
+        if (!extra.admission) throw notAdmitted();
         await turn(extra.admission.viewer.tokenId, work.caller.signal);
         const viewer = await extra.admission.again();
         if (!viewer) {
           extra.socket.close(4401, tokenRevoked);
-          throw fault('UNAUTHENTICATED', unauthenticated);
+          throw notAdmitted();
         }
         const asked: Asked = {
           services,

@@ -205,3 +205,31 @@ it('tokens are made and revoked in the same line', async () => {
   expect(await made).toMatchObject({ type: 'Accepted' });
   for (const one of creates) void one.catch(() => undefined);
 });
+
+it('what waits for a token that is revoked is never begun, and leaves the line', async () => {
+  const { world, at, begun, hasBegun, end, rest } = await beginHeld();
+  const made = await world.tokens.create(bob, { key: newKey(), name: 'a script' });
+  const secret = made.type === 'Accepted' ? made.secret! : '';
+  const script = (await world.tokens.authenticate(secret))!;
+  const working = at.slice(0, 3);
+  const sends = working.map((id) => world.send(id, 'Wake up.', script));
+  await hasBegun(...working);
+  const { turns, workstreams } = world.services;
+  const input = (workstreamId: string) => ({ key: newKey(), workstreamId });
+  const waiting = Promise.allSettled([
+    workstreams.delete(script, input(at[3]!)),
+    world.tokens.create(script, { key: newKey(), name: 'a back door' }),
+    world.send(at[4]!, 'Wake up.', script),
+    turns.stop(script, { ...input(at[5]!), turnId: null, force: false }),
+  ]);
+  await rest();
+  const revoke = { key: newKey(), tokenId: script.tokenId };
+  expect(await world.tokens.revoke(bob, revoke)).toMatchObject({ type: 'Accepted' });
+  for (const one of await waiting)
+    expect(one).toMatchObject({ reason: { extensions: { code: 'UNAUTHENTICATED' } } });
+  for (const id of working) end(id);
+  for (const send of sends) expect(await send).toMatchObject({ type: 'Accepted' });
+  expect(begun).toEqual(working);
+  expect((await world.tokens.list()).map(({ name }) => name)).not.toContain('a back door');
+  expect(await world.storage.catalog.get(at[3]!)).not.toBeNull();
+});

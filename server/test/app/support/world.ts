@@ -28,7 +28,7 @@ import type { Log } from '../../../src/ports/log.ts';
 import type { ModelAnswer, ModelInfo } from '../../../src/ports/model.ts';
 import type { Processes } from '../../../src/ports/processes.ts';
 import type { Workspaces } from '../../../src/ports/workspaces.ts';
-import { lineOf } from '../../../src/transport/line.ts';
+import { lineOf, unlessRevoked } from '../../../src/transport/line.ts';
 import { createTestClock, type TestClock } from '../../support/clock.ts';
 import { createFakeModel, type FakeModel } from '../../support/fake-model.ts';
 import { createFakeTools, type FakeTools } from '../../support/fake-tools.ts';
@@ -196,7 +196,9 @@ export async function createWorld(
     : noLookout;
   lookout.run();
   const secrets = systemSecrets;
-  const line = options.line ?? lineOf('commands');
+  const line = unlessRevoked(options.line ?? lineOf('commands'), (id, callback) =>
+    tokens.onRevoked(id, callback),
+  );
   const tokens = createTokens({ store: storage.tokens, journal, ids, secrets, clock, line });
   const workspaces = options.workspaces ?? {
     roots: ['/work'],
