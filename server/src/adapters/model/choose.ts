@@ -10,7 +10,7 @@ import { demoAlias } from './demo.ts';
 import { chooseModelOf, findLocalEndpoint, listModels, isListed } from './discover.ts';
 import type { DiscoveredEndpoint, Listing, LocalServer } from './discover.ts';
 import { openAiModel, openAiUrl, parseEndpoint, type Endpoint, type ModelConfig } from './endpoint.ts';
-import { createFault, scopeOf, type FaultScope } from './faults.ts';
+import { createFault, faultFromDescription, scopeOf, type FaultScope } from './faults.ts';
 
 export interface ChosenModel {
   /** The settings, with the model that is used where none was named. */
@@ -136,7 +136,7 @@ function complaintOf(scope: FaultScope, model: string | undefined, listing: List
         advice: 'set {model} to one that is, if calls fail',
       }).message;
     case 'refused':
-      return createFault('AUTHENTICATION', scope, { detail: `HTTP ${listing.status}` }).message;
+      return faultFromDescription(scope, {}, listing.status).message;
     case 'unreachable':
       return createFault('CONNECTION', scope, { detail: listing.code }).message;
     // Many endpoints that work have no list of models.

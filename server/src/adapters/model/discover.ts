@@ -63,7 +63,7 @@ export async function findLocalEndpoint(
 /** What came of asking an endpoint which models it has. */
 export type Listing =
   | { readonly type: 'listed'; readonly models: readonly string[] }
-  /** It does not take the credentials: 401 or 403. */
+  /** It does not take the credentials: 401 or 403; or a proxy on the way wants some: 407. */
   | { readonly type: 'refused'; readonly status: number }
   /** `code`: ECONNREFUSED and the like, or how long it was waited for. */
   | { readonly type: 'unreachable'; readonly code: string }
@@ -90,8 +90,7 @@ export async function listModels(
       },
     });
     answered = true;
-    if (response.status === 401 || response.status === 403)
-      return { type: 'refused', status: response.status };
+    if ([401, 403, 407].includes(response.status)) return { type: 'refused', status: response.status };
     const json =
       response.ok && response.body ? parseJson(await readText(response.body, maxBytes)) : undefined;
     const data = isRecord(json) ? json['data'] : undefined;

@@ -6,6 +6,7 @@
  */
 import { globalAgent, type AgentOptions } from 'node:http';
 import { Agent, EnvHttpProxyAgent, fetch as ownFetch } from 'undici';
+import { parseEndpoint } from './endpoint.ts';
 
 const options = { allowH2: false } as const;
 
@@ -16,6 +17,26 @@ const usesProxies =
   (globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv !== undefined;
 const dispatcher = usesProxies ? new EnvHttpProxyAgent(options) : new Agent(options);
 
-/** As the one that is built in, whose types name classes of its own. */
+/** What it takes to pass the proxies, which one of them may repeat: never to be shown. */
+export const proxySecrets: readonly string[] = ['http_proxy', 'https_proxy']
+  .flatMap((name) => [process.env[name], process.env[name.toUpperCase()]])
+  .flatMap((address) => (address === undefined ? [] : (parseEndpoint(address, undefined)?.secrets ?? [])));
+
+/** As the one that is built in, whose types name classes of its own; a proxy that wants credentials is an answer, 407. */
 export const endpointFetch = ((url: string, init: object) =>
-  ownFetch(url, { ...init, dispatcher })) as unknown as typeof fetch;
+  ownFetch(url, { ...init, dispatcher }).catch((error: unknown) => {
+    if (wantsProxyCredentials(error)) return new Response(null, { status: 407 });
+    throw error;
+  })) as unknown as typeof fetch;
+
+/**
+ * Whether a proxy asks who wants to pass: of an answer of status 407 `fetch` makes an error (Fetch, 4.5), the only one without
+ * a word that it makes where no redirect is followed; and the way through a proxy is refused with words that hold the status.
+ */
+function wantsProxyCredentials(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    if (/^proxy\b.*\b407\b/i.test(at.message)) return true;
+    if (depth === 1 && at.message === '' && at.constructor === Error && !('code' in at)) return true;
+  }
+  return false;
+}

@@ -40,9 +40,20 @@ export function parseEndpoint(baseUrl: string, apiKey: string | undefined): Endp
   const alone = url.password === '' ? [url.username, userinfo[0] ?? ''] : [];
   const basicToken = basic?.slice('Basic '.length) ?? '';
   const queried = [...url.searchParams].flatMap(([name, value]) => (isSecret(name, value) ? [value] : []));
-  const secrets = [apiKey ?? '', url.password, userinfo[1] ?? '', ...alone, basicToken, ...queried];
+  const within = url.pathname.split('/').map(decode).filter(looksRandom);
+  const secrets = [
+    apiKey ?? '',
+    url.password,
+    userinfo[1] ?? '',
+    ...alone,
+    basicToken,
+    ...queried,
+    ...within,
+  ];
   url.username = '';
   url.password = '';
+  // It is never sent, and would end up behind the path of a call.
+  url.hash = '';
   return {
     baseUrl: url.href.replace(/\/+$/, ''),
     host: url.host,
@@ -60,7 +71,11 @@ export function addressOf(baseUrl: string, path: string): string {
 
 /** Whether a parameter of an address may be a credential: a version, or what is only switched on, is none. */
 const isSecret = (name: string, value: string): boolean =>
-  value.length >= 16 || (value.length >= 4 && /key|token|secret|auth|pass|sig|code/i.test(name));
+  value.length >= 16 ||
+  (value.length >= 4 && /key|token|secret|auth|pass|pwd|cred|jwt|session|sig|code/i.test(name));
+
+/** Some gateways want their key in the path. The name of a deployment has words in it, and dashes between them. */
+const looksRandom = (segment: string): boolean => /(?=[a-z]*\d)(?=\d*[a-z])[a-z\d_]{16,}/i.test(segment);
 
 /** Userinfo may hold a stray `%`, which is then meant as it stands. */
 function decode(part: string): string {

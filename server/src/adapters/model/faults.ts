@@ -280,7 +280,8 @@ const tooLarge: FaultDetail = {
 /** It is not the endpoint that wants to know who asks. */
 const behindProxy: FaultDetail = {
   what: 'could not be asked, because a proxy on the way wants credentials',
-  advice: 'give Weir the proxy with its name and password, or a way to {endpoint} without it',
+  advice:
+    'give Weir the proxy with its name and password (HTTPS_PROXY, HTTP_PROXY), or a way to {endpoint} without it',
 };
 
 /** What a status that means something else comes with is not about the conversation, whatever it says (A35). */

@@ -12,6 +12,8 @@
  * is long.
  */
 
+import { proxySecrets } from './endpoint-fetch.ts';
+
 /** As many letters and digits in a row as are looked for: of a credential that was cut or mangled no more is shown. */
 const run = 8;
 /** Credentials of less than this are hidden only as they stand: they may be part of any word. */
@@ -174,7 +176,7 @@ export const hideAsWritten = (text: string, secrets: readonly string[]): string 
   secrets.reduce((t, secret) => (secret === '' ? t : t.replaceAll(secret, '[hidden]')), text);
 
 function createHider(secrets: readonly string[]): Hide {
-  const known = secrets.filter(({ length }) => length >= least);
+  const known = [...secrets, ...proxySecrets].filter(({ length }) => length >= least);
   const readAll = (texts: readonly string[], counted: RegExp): readonly string[] =>
     texts.flatMap((text) => read(text) ?? []).map((reading) => only(counted, reading).signs);
   const wholes = readAll(known, allButBackslashes).filter(({ length }) => length >= least);
@@ -212,5 +214,7 @@ function createHider(secrets: readonly string[]): Hide {
       .replace(/\/\/[^/@\s]+@/g, '//')
       // Not the punctuation of the sentence it stands in, and not what is hidden already.
       .replace(/\bBearer\s+[^\s()[\]<>{}"',;]+/gi, 'Bearer [hidden]')
+      // Not "basic authentication".
+      .replace(/\bBasic\s+(?=\S*[\d=])[A-Za-z\d+/]{8,}={0,2}/gi, 'Basic [hidden]')
       .replace(/\b(sk|gsk|pk|xai|hf|nvapi)[-_][\w*-]{6,}/g, '[hidden]');
 }

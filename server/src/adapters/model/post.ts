@@ -45,10 +45,7 @@ export function postOf(pieces: readonly Uint8Array<ArrayBuffer>[]) {
  */
 export function createModelFetch(clock: Clock) {
   return async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const response = await endpointFetch(url, { ...init, redirect: 'manual' }).catch((error: unknown) => {
-      if (wantsProxyCredentials(error)) return new Response(null, { status: 407 });
-      throw error;
-    });
+    const response = await endpointFetch(url, { ...init, redirect: 'manual' });
     const { status, headers } = response;
     // The latter has no body by its definition, and may be given none.
     if (response.ok || status === 304) return response;
@@ -58,18 +55,6 @@ export function createModelFetch(clock: Clock) {
     init?.signal?.throwIfAborted();
     return refusal(status, headers, body);
   };
-}
-
-/**
- * Whether a proxy asks who wants to pass: of an answer of status 407 `fetch` makes an error (Fetch, 4.5), the only one without
- * a word that it makes where no redirect is followed; and the way through a proxy is refused with words that hold the status.
- */
-function wantsProxyCredentials(error: unknown): boolean {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    if (/^proxy\b.*\b407\b/i.test(at.message)) return true;
-    if (depth === 1 && at.message === '' && at.constructor === Error && !('code' in at)) return true;
-  }
-  return false;
 }
 
 /** The reason phrase is left out: nobody reads it, and it may hold what a `Response` must not. */

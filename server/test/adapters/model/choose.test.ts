@@ -103,6 +103,14 @@ describe('with an endpoint', () => {
     expect(warning).not.toContain('hunter2');
   });
 
+  test('a warning says that a proxy on the way wants credentials, and not that nobody is there', async () => {
+    const server = await serve(407, []);
+    const { checked } = await choose({ baseUrl: server.baseUrl, apiKey: 'sk-secretsecret', model: 'm1' });
+    expect(await checked).toMatch(
+      /because a proxy on the way wants credentials \(HTTP 407\); give Weir the proxy/,
+    );
+  });
+
   test.each([401, 403])(
     'a warning says so when it refuses the key with %i, without the key',
     async (status) => {

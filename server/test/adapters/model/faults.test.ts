@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
+import { addressOf, parseEndpoint } from '../../../src/adapters/model/endpoint.ts';
 import {
   createFault,
   faultFromDescription,
@@ -324,11 +324,22 @@ test.each([
   ['a name without a password', 'https://only%2Dthe-key@models.test/v1', 'only-the-key'],
   ['a parameter that is called so', 'https://models.test/v1?version=2&api-key=only-the-key', 'only-the-key'],
   ['a long parameter', 'https://models.test/v1?x=1&y=0123456789abcdef', '0123456789abcdef'],
+  ['a short parameter of a password', 'https://models.test/v1?pwd=pQ7w', 'pQ7w'],
+  ['a part of the path without words', 'https://models.test/Zk3v9Qx71LmT5wRy/v1', 'Zk3v9Qx71LmT5wRy'],
 ])('%s in an address is a credential, and is not shown when the endpoint repeats it', (_, url, secret) => {
   const { secrets } = parseEndpoint(url, undefined)!;
   expect(secrets).toContain(secret);
   const { message } = createFault('OTHER', { ...scope, secrets }, { detail: `HTTP 421, no ${secret} x1 2` });
   expect(message).toContain('(HTTP 421, no [hidden] x1 2)');
+});
+
+test('the name of a deployment in an address is no credential, and a fragment is no part of it', () => {
+  const url = 'https://models.test/openai/deployments/gpt-5-mini-2025-08-07/v1?api-version=2024-10-21#models';
+  const { secrets, baseUrl } = parseEndpoint(url, undefined)!;
+  expect(secrets).toEqual([]);
+  expect(addressOf(baseUrl, '/chat/completions')).toBe(
+    'https://models.test/openai/deployments/gpt-5-mini-2025-08-07/v1/chat/completions?api-version=2024-10-21',
+  );
 });
 
 test('an endpoint keeps its credentials out of everything it shows', () => {
@@ -377,7 +388,7 @@ describe('the name of a model as its endpoint tells it', () => {
 describe('a proxy that wants credentials', () => {
   const sentence =
     'Model "alias" (m1 at HOST) could not be asked, because a proxy on the way wants credentials (HTTP 407); ' +
-    'give Weir the proxy with its name and password, or a way to OPENAI_BASE_URL without it.';
+    'give Weir the proxy with its name and password (HTTPS_PROXY, HTTP_PROXY), or a way to OPENAI_BASE_URL without it.';
 
   test('is told as that, and not asked four times (broke: "could not be reached (fetch failed)")', async () => {
     const fault = await failing({ status: 407, body: 'Who are you?' });

@@ -2,7 +2,7 @@
  * Owns: that of a credential nothing is shown in whatever of these ways it is written, and that other words stay.
  */
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { hiderOf } from '../../../src/adapters/model/hide.ts';
 import { watchStalls } from '../../support/stalls.ts';
 
@@ -132,6 +132,22 @@ it.each<[string, string, string, string]>([
   ['three signs as they stand', 'abc', 'not abc, not ABC', 'not [hidden], not ABC'],
 ])('%s is hidden', (_, secret, said, shown) => {
   expect(show(said, secret)).toBe(shown);
+});
+
+it('what looks like one in a header is hidden, whoever’s it is', () => {
+  expect(show('no, Basic cHJveHl1c2VyOmh1bnRlcjI= and Bearer abcdef')).toBe(
+    'no, Basic [hidden] and Bearer [hidden]',
+  );
+  expect(show('wants basic authentication')).toBe('wants basic authentication');
+});
+
+it('the password of a proxy is a credential like that of an endpoint', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('HTTPS_PROXY', 'http://me:hunter2-hunter2@proxy.test:3128');
+  // Which proxies there are, is looked at once.
+  vi.resetModules();
+  const fresh = await import('../../../src/adapters/model/hide.ts');
+  expect(fresh.hiderOf([])('you are me:hunter2-hunter2')).toBe('you are me:[hidden]');
 });
 
 it('a text without a key stays as it is, backslashes and all', () => {

@@ -151,6 +151,18 @@ describe('The model file', () => {
     expect(binding!.endpoint.authorization).toBe('Bearer sk-2');
   });
 
+  it('tells of fifty faults at most, and how many more there are, however many (broke: some 150,000 ended the server)', () => {
+    const fallbacks = Array.from({ length: 200_000 }, () => 'nobody');
+    const models = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`m${i}`, plain]));
+    const problems = problemsOf(read({ models: { ...models, a: { ...plain, fallbacks } } }));
+    expect(problems).toHaveLength(51);
+    expect(problems.at(-1)).toBe('There are 199,950 more.');
+    expect(problems.join('').length).toBeLessThan(50_000);
+    expect(problemsOf(read({ models: { a: { ...plain, fallbacks: fallbacks.slice(0, 50) } } }))).toHaveLength(
+      50,
+    );
+  });
+
   it('lists every fault at once, each with its place', () => {
     const problems = problemsOf(
       read({

@@ -2,7 +2,7 @@
  * Owns: the text of `weir.config.json` → bindings, or everything that is wrong with it.
  * Does not own: what may stand in it (`format.ts`), when it is read (`watch.ts`).
  *
- * Invariants: every fault is listed at once, with its place and what to do. No sentence holds a key, wherever in the file it
+ * Invariants: every fault is listed at once, with its place and what to do, up to a number that somebody reads. No sentence holds a key, wherever in the file it
  * was written: of what stands there, nothing is repeated but what `show.ts` knows.
  */
 import { isAbsolute, join } from 'node:path';
@@ -43,23 +43,24 @@ export type ReadModels =
 export function readModels(text: string, around: Surroundings): ReadModels {
   const written = text.replace(/^\uFEFF/, '');
   const json = parseJson(written);
-  if (json === undefined) return faulty(`It is not JSON: ${flawOfJson(written) ?? 'it is nested too deep'}.`);
+  if (json === undefined)
+    return faulty([() => `It is not JSON: ${flawOfJson(written) ?? 'it is nested too deep'}.`]);
   const parsed = modelFile.safeParse(json);
   const keys = keysIn(json, around);
   const teller = createTeller(written, json, around, keys);
   const made = Object.entries(parsed.data?.models ?? {}).map(
     ([alias, entry]) =>
       bind(alias, entry, keys.get(alias)?.text) ??
-      teller.tell(['models', alias, 'endpoint'], 'is no http or https URL'),
+      (() => teller.tell(['models', alias, 'endpoint'], 'is no http or https URL')),
   );
-  const all = [
+  const all: readonly Fault[] = [
     ...teller.twice(),
-    ...(parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, json, teller)),
+    ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, json, teller)),
     ...together(json, keys, teller),
-    ...made.flatMap((m) => (typeof m === 'string' ? [m] : [])),
+    ...made.flatMap((m) => (typeof m === 'function' ? [m] : [])),
   ];
-  if (all.length > 0 || !parsed.success) return faulty(...all);
-  const bindings = made.flatMap((m) => (typeof m === 'string' ? [] : [m]));
+  if (all.length > 0 || !parsed.success) return faulty(all);
+  const bindings = made.flatMap((m) => (typeof m === 'function' ? [] : [m]));
   return {
     type: 'read',
     bindings,
@@ -68,7 +69,19 @@ export function readModels(text: string, around: Surroundings): ReadModels {
   };
 }
 
-const faulty = (...problems: readonly string[]): ReadModels => ({ type: 'faulty', problems });
+/** Its sentence, for when it is told: a file may have more than anybody is told of. */
+type Fault = () => string;
+
+/** Most that are told: who has more to mend reads them again afterwards. */
+const maxTold = 50;
+
+function faulty(all: readonly Fault[]): ReadModels {
+  const problems = all.slice(0, maxTold).map((tell) => tell());
+  const more = all.length - problems.length;
+  if (more > 0)
+    problems.push(`There ${more === 1 ? 'is one more' : `are ${more.toLocaleString('en')} more`}.`);
+  return { type: 'faulty', problems };
+}
 
 const modelsIn = (json: unknown): Json => {
   const models = isRecord(json) ? json['models'] : null;
@@ -102,8 +115,8 @@ interface Teller {
   placeOf(path: Path): string;
   /** The models of the file: by alias where that may be repeated, else by their lines. */
   those(): string;
-  /** A sentence for each name that is there already. */
-  twice(): readonly string[];
+  /** Each name that is there already. */
+  twice(): readonly Fault[];
 }
 
 /** Most models that are listed in a sentence. */
@@ -144,11 +157,13 @@ function createTeller(
       return `those there are ${[...named, ...lines, ...more].join(', ')}`;
     },
     twice: () =>
-      places.twice.map(({ first, again }) =>
-        say(
-          again,
-          `a name is there that is ${inWords(first)} already, and only the last would count: rename one of them, or take it out`,
-        ),
+      places.twice.map(
+        ({ first, again }) =>
+          () =>
+            say(
+              again,
+              `a name is there that is ${inWords(first)} already, and only the last would count: rename one of them, or take it out`,
+            ),
       ),
   };
 }
@@ -157,16 +172,16 @@ function createTeller(
  * What does not hang together, of those parts that are as they must be by themselves, so that this is told beside what is
  * wrong with the others.
  */
-function together(json: unknown, keys: ReadonlyMap<string, Key>, teller: Teller): readonly string[] {
-  const problems: string[] = [];
+function together(json: unknown, keys: ReadonlyMap<string, Key>, teller: Teller): readonly Fault[] {
+  const faults: Fault[] = [];
   const file = isRecord(json) ? json : {};
   const models = modelsIn(json);
   for (const [alias, entry] of Object.entries(models)) {
     const path = ['models', alias];
     // Zod leaves this one out and says nothing.
-    if (alias === '__proto__') problems.push(teller.tell(path, aliasRule));
+    if (alias === '__proto__') faults.push(() => teller.tell(path, aliasRule));
     if (alias === demoAlias)
-      problems.push(
+      faults.push(() =>
         teller.tell(
           path,
           'has the name of the built-in demo, which is always there: give this model another alias',
@@ -176,23 +191,26 @@ function together(json: unknown, keys: ReadonlyMap<string, Key>, teller: Teller)
     const { effort, capabilities, fallbacks } = entry;
     const efforts = isRecord(capabilities) ? (capabilities['efforts'] ?? []) : [];
     if (partsOfEntry.effort.safeParse(effort).success && Array.isArray(efforts) && efforts.length === 0)
-      problems.push(
+      faults.push(() =>
         teller.tell(
           [...path, 'effort'],
           `would not be sent: list the efforts that the model knows in ${teller.placeOf([...path, 'capabilities', 'efforts'])}, or take the effort out`,
         ),
       );
     for (const [i, other] of listOf(fallbacks).entries())
-      if (other === alias) problems.push(teller.tell([...path, 'fallbacks', i], 'names the model itself'));
+      if (other === alias)
+        faults.push(() => teller.tell([...path, 'fallbacks', i], 'names the model itself'));
       else if (typeof other === 'string' && !Object.hasOwn(models, other))
-        problems.push(teller.tell([...path, 'fallbacks', i], `names none of the models: ${teller.those()}`));
+        faults.push(() =>
+          teller.tell([...path, 'fallbacks', i], `names none of the models: ${teller.those()}`),
+        );
     const problem = keys.get(alias)?.problem;
-    if (problem) problems.push(teller.tell([...path, 'key', problem[0]], problem[1]));
+    if (problem) faults.push(() => teller.tell([...path, 'key', problem[0]], problem[1]));
   }
   const named = file['default'];
   if (typeof named === 'string' && isRecord(file['models']) && !Object.hasOwn(models, named))
-    problems.push(teller.tell(['default'], `names none of the models: ${teller.those()}`));
-  return problems;
+    faults.push(() => teller.tell(['default'], `names none of the models: ${teller.those()}`));
+  return faults;
 }
 
 /** Null: its endpoint is none. */
@@ -259,27 +277,28 @@ function keyOf(key: NonNullable<ModelEntry['key']>, { env, folder, readText }: S
 const isSendable = (key: string): boolean => /^[\x20-\x7e\x80-\xff]+$/.test(key);
 
 /** Place and fault. What was written there is not repeated: it may be a key. */
-function sentencesOf(issue: z.core.$ZodIssue, json: unknown, teller: Teller): readonly string[] {
+function faultsOf(issue: z.core.$ZodIssue, json: unknown, teller: Teller): readonly Fault[] {
   const { path } = issue;
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((name) => teller.tellOf(path, name, whatIsMeant(path, name, teller)));
-  const there = path.reduce<unknown>(
+    return issue.keys.map((name) => () => teller.tellOf(path, name, whatIsMeant(path, name, teller)));
+  if (issue.code === 'invalid_key')
+    return issue.issues.map(
+      ({ message }) =>
+        () =>
+          teller.tell(path, message),
+    );
+  return [() => teller.tell(path, isThere(path, json) ? whatIsWrong(issue) : whatIsMissing(path))];
+}
+
+const isThere = (path: Path, json: unknown): boolean =>
+  path.reduce<unknown>(
     (value, name) =>
       typeof value === 'object' && value !== null ? (value as Json)[String(name)] : undefined,
     json,
-  );
-  if (there === undefined && issue.code !== 'invalid_key')
-    return [teller.tell(path, `is missing: ${wanted[String(path.at(-1))] ?? 'say what it is'}`)];
-  if (issue.code === 'invalid_union' && path.at(-1) === 'key')
-    return [
-      teller.tell(
-        path,
-        'must be { "env": "NAME_OF_A_VARIABLE" } or { "file": "path" }; the key itself does not stand in this file',
-      ),
-    ];
-  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => teller.tell(path, message));
-  return [teller.tell(path, whatIsWrong(issue))];
-}
+  ) !== undefined;
+
+const whatIsMissing = (path: Path): string =>
+  `is missing: ${wanted[String(path.at(-1))] ?? 'say what it is'}`;
 
 /** What may be meant by a name that is no setting there. It is repeated where it is one elsewhere. */
 function whatIsMeant(path: Path, name: string, { placeOf }: Teller): string {
@@ -293,6 +312,8 @@ function whatIsMeant(path: Path, name: string, { placeOf }: Teller): string {
 }
 
 function whatIsWrong(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_union' && issue.path.at(-1) === 'key')
+    return 'must be { "env": "NAME_OF_A_VARIABLE" } or { "file": "path" }; the key itself does not stand in this file';
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
