@@ -121,7 +121,10 @@ it('has one line below the title on a phone, however full the context is and wit
   for (let n = 0; (await full.count()) === 0; n += 1) await exchange(page, `${n}: ${text}`, 'So it is.', n);
   summarises = true;
   for (const there of [full, watches])
-    expect(await middle(there)).toBeCloseTo(await middle(head(page).getByRole('link', { name: 'Search' })), -1);
+    expect(await middle(there)).toBeCloseTo(
+      await middle(head(page).getByRole('link', { name: 'Search' })),
+      -1,
+    );
 });
 
 it('says before it is tried that the demo cannot summarise (D-40)', async () => {
