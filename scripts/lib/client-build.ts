@@ -5,7 +5,7 @@
  * build at once do not disturb each other.
  */
 import { execFileSync } from 'node:child_process';
-import { lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
@@ -57,7 +57,7 @@ export function newest(paths: readonly string[]): number {
     if (!statSync(path).isDirectory()) return [statSync(path).mtimeMs];
     return readdirSync(path, { recursive: true, encoding: 'utf8' })
       .filter((inside) => !/(?:^|\/)(?:node_modules|dist[^/]*)(?:\/|$)/.test(inside))
-      .map((inside) => lstatSync(join(path, inside)).mtimeMs);
+      .map((inside) => statSync(join(path, inside), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   });
   return Math.max(...times);
 }
