@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
 import { asksForSummary, strictly, type Seen } from '../../server/test/support/context-endpoint.ts';
 import { startScriptedProvider } from '../../server/test/support/scripted-provider.ts';
@@ -98,6 +99,32 @@ it('tells in the transcript that a summary which was asked for failed, and has n
   await inState(page, 'Idle');
   await sees(list(page).getByRole('link', { name: new RegExp(`^${title}\\s+Idle`) }));
   summarises = true;
+});
+
+it('has one line below the title on a phone, however full the context is and with watches beside it (broke: it wrapped)', async () => {
+  const { id, page } = await world.workstream('One line');
+  for (const name of ['one', 'two']) {
+    const { data } = await world.api.query<{ createWatch: { __typename: string } }>(
+      'mutation ($input: CreateWatchInput!) { createWatch(input: $input) { __typename } }',
+      { input: { key: newKey(), workstreamId: id, name, command: 'true', every: '24h' } },
+    );
+    expect(data?.createWatch.__typename).toBe('CreateWatchPayload');
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  summarises = false;
+  const text = 'The tide comes and the tide goes as it always did. '.repeat(40);
+  const [full, watches] = [head(page).getByText('nearly full'), button(head(page), '2 watches')];
+  const middle = async (there: Locator) => {
+    const { y, height } = (await there.boundingBox())!;
+    return y + height / 2;
+  };
+  for (let n = 0; (await full.count()) === 0; n += 1) await exchange(page, `${n}: ${text}`, 'So it is.', n);
+  summarises = true;
+  for (const there of [full, watches])
+    expect(await middle(there)).toBeCloseTo(
+      await middle(head(page).getByRole('link', { name: 'Search' })),
+      -1,
+    );
 });
 
 it('says before it is tried that the demo cannot summarise (D-40)', async () => {

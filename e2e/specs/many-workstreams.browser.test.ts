@@ -43,6 +43,14 @@ it('shows who needs a person and finds the closed ones, however old, and reads o
   await sees(row(page, 'Put away long ago'));
   await sees(end(page));
   await misses(button(list(page), 'Show older'));
+  // Where the list does not stand beside it, the page itself names some, whatever the list would show.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const named = page.getByRole('list', { name: 'The newest' }).getByRole('link');
+  await sees(named.first());
+  const titles = await named.allInnerTexts();
+  expect(titles).toHaveLength(8);
+  for (const title of titles) expect(title).toMatch(/^Newer /);
+  await page.setViewportSize({ width: 1280, height: 800 });
 
   await button(list(page), 'Open').click();
   await sees(button(list(page), 'Show older'));

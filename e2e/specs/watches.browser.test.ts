@@ -15,6 +15,7 @@ import {
   answers,
   button,
   call,
+  carries,
   exchange,
   hasFocus,
   head,
@@ -100,6 +101,15 @@ async function opensWatches(page: Page): Promise<Locator> {
   return page.getByRole('dialog', { name: 'Watches' });
 }
 
+/** Opens the form for another watch of the workstream that is shown, in which nothing is written yet. */
+async function newWatch(page: Page, title: string): Promise<Locator> {
+  await button(head(page), `Actions for ${title}`).click();
+  await page.getByRole('menuitem', { name: 'Watches …' }).click();
+  const dialog = page.getByRole('dialog');
+  await button(dialog, 'New watch').click();
+  return dialog;
+}
+
 it('polls what the model asked for and a person approved, and begins a turn when the file it reads has changed (D-80, D-84)', async () => {
   world.provider.script(waitsFor('It is merged.'));
   const { page, folder } = await watching('Waits for a change');
@@ -148,10 +158,7 @@ it('is made by a person in a form, edited, paused, resumed, polled at once, look
   world.provider.script([{ stream: ['So it is done.'] }]);
   const { page, folder } = await world.workstream('By hand');
   writes(folder, 'OPEN');
-  await button(head(page), 'Actions for By hand').click();
-  await page.getByRole('menuitem', { name: 'Watches …' }).click();
-  const dialog = page.getByRole('dialog');
-  await button(dialog, 'New watch').click();
+  const dialog = await newWatch(page, 'By hand');
   await field(dialog, 'Command').fill('cat state.json');
   await field(dialog, 'Every').fill('1h');
   await field(dialog, 'Condition').fill('data.state == "MERGED"');
@@ -204,10 +211,7 @@ it('is made by a person in a form, edited, paused, resumed, polled at once, look
 
 it('says at which column a condition is wrong and what to write instead, before and when it is made (D-83)', async () => {
   const { page } = await world.workstream('Spelled wrongly');
-  await button(head(page), 'Actions for Spelled wrongly').click();
-  await page.getByRole('menuitem', { name: 'Watches …' }).click();
-  const dialog = page.getByRole('dialog');
-  await button(dialog, 'New watch').click();
+  const dialog = await newWatch(page, 'Spelled wrongly');
   await field(dialog, 'Command').fill('cat state.json');
   await field(dialog, 'Condition').fill('data.state == "MERGED" and exit_code == 0');
   await button(dialog, 'Try the condition').click();
@@ -229,10 +233,7 @@ it('says at which column a condition is wrong and what to write instead, before 
 
 it('says all that is wrong with what was typed at once, and goes to the first of it (D-80)', async () => {
   const { page } = await world.workstream('All at once');
-  await button(head(page), 'Actions for All at once').click();
-  await page.getByRole('menuitem', { name: 'Watches …' }).click();
-  const dialog = page.getByRole('dialog');
-  await button(dialog, 'New watch').click();
+  const dialog = await newWatch(page, 'All at once');
   // It is read from its beginning (broke: what has the focus was scrolled to, and the title was cut off).
   await sees(dialog.getByRole('heading', { name: 'New watch' }));
   expect(await dialog.evaluate((element) => element.scrollTop)).toBe(0);
@@ -254,19 +255,60 @@ it('says all that is wrong with what was typed at once, and goes to the first of
   expect(await dialog.getByRole('alert').count()).toBe(3);
 });
 
-it('says that a watch has ended and why where it was shown, until that is dismissed (D-80)', async () => {
+it('says late what is wrong with a condition, beside what was typed meanwhile, and only while that condition stands there (D-80)', async () => {
+  const { page } = await world.workstream('Said late');
+  const dialog = await newWatch(page, 'Said late');
+  const late: (() => Promise<void>)[] = [];
+  await page.route('**/graphql', async (route) => {
+    if (carries(route, 'TryWatchCondition')) late.push(() => route.continue());
+    else await route.continue();
+  });
+  const answered = async () => {
+    const answer = page.waitForResponse((response) => carries(response, 'TryWatchCondition'));
+    await late.shift()!();
+    await (await answer).finished();
+  };
+  const [command, condition] = [field(dialog, 'Command'), field(dialog, 'Condition')];
+  const noCommand = dialog.getByText('Say which command to run.');
+  const wrong = dialog.getByRole('alert').getByText(/CEL does not know/);
+  await condition.fill('changed and true');
+  await button(dialog, 'Make the watch').click();
+  await sees(noCommand);
+  await expect.poll(() => hasFocus(command)).toBe(true);
+  await expect.poll(() => late.length).toBe(1);
+  await command.fill('true');
+  await misses(noCommand);
+  await field(dialog, 'Every').focus();
+  await answered();
+  await sees(wrong);
+  expect(await hasFocus(field(dialog, 'Every'))).toBe(true);
+  expect(await noCommand.count()).toBe(0);
+
+  await command.fill('');
+  await button(dialog, 'Make the watch').click();
+  await sees(noCommand);
+  await expect.poll(() => late.length).toBe(1);
+  await condition.fill('changed');
+  await answered();
+  // What is answered after it is shown, so it was heard.
+  await page.unroute('**/graphql');
+  await button(dialog, 'Try the condition').click();
+  await sees(dialog.getByTestId('trial').locator('strong'));
+  expect(await wrong.count()).toBe(0);
+});
+
+it('says that a watch has ended and why where it was shown, until that is dismissed, and keeps the keyboard there (D-80)', async () => {
   world.provider.script([{ stream: ['So I have heard.'] }]);
   const { page, folder } = await world.workstream('Ends in sight');
   writes(folder, 'OPEN');
-  await button(head(page), 'Actions for Ends in sight').click();
-  await page.getByRole('menuitem', { name: 'Watches …' }).click();
-  const dialog = page.getByRole('dialog');
-  await button(dialog, 'New watch').click();
+  const dialog = await newWatch(page, 'Ends in sight');
   await field(dialog, 'Command').fill('cat state.json');
   await field(dialog, 'Condition').fill('data.state == "MERGED"');
   await button(dialog, 'Make the watch').click();
   const watch = card(dialog, 'watch-1');
-  await button(watch, 'Pause').click();
+  await button(watch, 'Pause').press('Enter');
+  await sees(button(watch, 'Resume and run'));
+  await expect.poll(() => hasFocus(watch)).toBe(true);
   await button(watch, 'Resume and run').click();
   await sees(watch.getByText(/^1 of 100 polls, never fired, /));
   writes(folder, 'MERGED');
@@ -274,8 +316,9 @@ it('says that a watch has ended and why where it was shown, until that is dismis
   await misses(watch);
   const said = dialog.getByText('“watch-1” has ended: it fired.');
   await sees(said);
-  await button(dialog, 'Dismiss').click();
+  await button(dialog, 'Dismiss').press('Enter');
   await misses(said);
+  await expect.poll(() => dialog.locator(':focus').count()).toBe(1);
   await dialog.getByLabel('also those that have ended').check();
   await sees(watch.getByText('Ended: it fired', { exact: true }));
   await button(dialog, 'Close').click();

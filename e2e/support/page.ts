@@ -79,6 +79,6 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
 export const hasFocus = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element.matches(':focus'));
 
-/** Whether this is what a page sends to the server, by a word of it. */
-export const carries = (route: Route, word: string): boolean =>
-  (route.request().postData() ?? '').includes(word);
+/** Whether this is what a page sends to the server, or the answer to it, by a word of what is sent. */
+export const carries = (sent: Pick<Route, 'request'>, word: string): boolean =>
+  (sent.request().postData() ?? '').includes(word);

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 const client = join(root, 'client');
-const sources = ['client', 'schema/src', 'schema/schema.graphql', 'pnpm-lock.yaml'];
+const sources = ['client', 'schema', 'pnpm-lock.yaml'].map((path) => join(root, path));
 
 /** Builds it when it is older than its sources. */
 export function buildClient(): void {
@@ -51,14 +51,16 @@ function putInPlace(next: string, dist: string, old: string): void {
 const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
   codes.includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** When the youngest of these files, or of those in these folders, was written. */
-function newest(paths: readonly string[]): number {
+/**
+ * When the youngest of these files, or of what is in these folders, was written. A folder is written when something is taken
+ * from it. That of a build is not looked at, nor the one that holds it.
+ */
+export function newest(paths: readonly string[]): number {
   const times = paths.flatMap((path) => {
-    const full = join(root, path);
-    if (!statSync(full).isDirectory()) return [statSync(full).mtimeMs];
-    return readdirSync(full, { recursive: true, withFileTypes: true })
-      .filter((file) => file.isFile() && !/(?:^|\/)(?:node_modules|dist[^/]*)(?:\/|$)/.test(file.parentPath))
-      .map((file) => statSync(join(file.parentPath, file.name)).mtimeMs);
+    if (!statSync(path).isDirectory()) return [statSync(path).mtimeMs];
+    return readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .filter((inside) => !/(?:^|\/)(?:node_modules|dist[^/]*)(?:\/|$)/.test(inside))
+      .map((inside) => statSync(join(path, inside), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   });
   return Math.max(...times);
 }

@@ -52,3 +52,9 @@ it('writes every date in one way, whatever the browser is set to', () => {
   expect(ago(iso, at.getTime() + 3 * 86_400_000)).toBe('1 Dec 2026');
   expect(dayWords('2026-12-01')).toBe('1 Dec 2026');
 });
+
+it('says nothing of what is no date, and does not fail (broke: a page was not drawn)', () => {
+  expect([exactTime(''), shortTime('soon', 0), ago('soon', 0), dayWords('soon'), minuteTime(NaN)]).toEqual(
+    Array.from({ length: 5 }, () => ''),
+  );
+});

@@ -113,27 +113,31 @@ const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
 const minute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const second = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
+/** What is no date is said as nothing: a page would not be drawn for it. */
+const said = (format: Intl.DateTimeFormat, at: Date): string =>
+  Number.isNaN(at.getTime()) ? '' : format.format(at);
+
 /** `3 min ago` and the like; the date, as `1 Dec 2026`, when it is longer ago than a day. */
 export function ago(iso: string, now: number): string {
-  const seconds = Math.round((now - Date.parse(iso)) / 1_000);
-  if (Number.isNaN(seconds)) return '';
+  const at = new Date(iso);
+  const seconds = Math.round((now - at.getTime()) / 1_000);
   if (seconds < 60) return 'just now';
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`;
-  return day.format(new Date(iso));
+  return said(day, at);
 }
 
 /** `03:24`, and the date before it when it is not of today: `1 Dec 2026, 03:24`. */
 export function shortTime(iso: string, now: number): string {
   const at = new Date(iso);
-  return at.toDateString() === new Date(now).toDateString() ? clock.format(at) : minute.format(at);
+  return said(at.toDateString() === new Date(now).toDateString() ? clock : minute, at);
 }
 
 /** `1 Dec 2026, 03:24`; `at`: milliseconds since 1970. */
-export const minuteTime = (at: number): string => minute.format(new Date(at));
+export const minuteTime = (at: number): string => said(minute, new Date(at));
 
 /** `1 Dec 2026, 03:24:58` */
-export const exactTime = (iso: string): string => second.format(new Date(iso));
+export const exactTime = (iso: string): string => said(second, new Date(iso));
 
 /** `1 Dec 2026`, of a day as an ISO date, which is one in UTC. */
-export const dayWords = (date: string): string => dayInUtc.format(new Date(`${date}T00:00:00Z`));
+export const dayWords = (date: string): string => said(dayInUtc, new Date(`${date}T00:00:00Z`));

@@ -117,8 +117,10 @@ describe('a budget', () => {
     expect(w.state.spent).toBe(w.durablySpent);
   });
 
-  it('asks for no name of what it cannot pay', () => {
-    expect(spent().titles).toEqual([]);
+  it('leaves a workstream the question’s own words for a name, and no model is asked, where the first exchange spent it (broke: it had none for ever)', () => {
+    const w = spent();
+    expect(w.titles).toEqual([]);
+    expect(w.state.projection.configuration).toMatchObject({ title: 'first', titleSource: 'GENERATED' });
     expect(spent(9_000).titles).toHaveLength(1);
   });
 });

@@ -466,18 +466,6 @@ describe('a name', () => {
     expect(w.state.projection.configuration).toMatchObject({ title: 'go', titleSource: 'GENERATED' });
   });
 
-  it('is the question’s own words, and no model is asked, where the first exchange has spent the budget (broke: it had none for ever)', () => {
-    const w = createWorld();
-    w.provider = { window: 8_000, overhead: 90, factor: 1, counts: 'HONESTLY' };
-    w.budget(1_000);
-    w.send('go');
-    w.store();
-    w.answer({ text: 'word '.repeat(1_000) });
-    w.store();
-    expect(w.titles).toEqual([]);
-    expect(w.state.projection.configuration).toMatchObject({ title: 'go', titleSource: 'GENERATED' });
-  });
-
   it('never overtakes a person, even one who keeps the name it has', () => {
     const w = answered();
     w.rename('Test');

@@ -249,32 +249,32 @@ describe('a model that fails', () => {
     });
   });
 
-  it('says a reason once, however many failed for it (broke: the same sentence stood there for each fallback)', () => {
-    const w = asking();
-    w.fail({ kind: 'QUOTA', othersLeft: true, message: 'Away.' });
-    w.fail({ kind: 'QUOTA', alias: 'a', othersLeft: true, message: 'Away.' });
-    w.fail({ kind: 'QUOTA', alias: 'b', othersLeft: false, message: 'Away.' });
-    expect(outcome(w)?.message).toBe(
+  it.each([
+    [
+      'where all give it',
+      { test: 'Away.', a: 'Away.', b: 'Away.' },
       'Away. Its fallbacks did not answer either, for the same reason: "a", "b".',
-    );
-    const away = (alias: string): string => `Model "${alias}" is away; check that it runs.`;
-    const advised = asking();
-    advised.fail({ kind: 'QUOTA', othersLeft: true, message: away('test') });
-    advised.fail({ kind: 'QUOTA', alias: 'a', othersLeft: false, message: away('a') });
-    expect(outcome(advised)?.message).toBe(
+    ],
+    [
+      'where some give another',
+      { test: 'Away.', a: 'Away.', b: 'No.', c: 'No.' },
+      'Away. Its fallbacks did not answer either: "a", "b", "c". No.',
+    ],
+    [
+      'though each names its own model',
+      { test: 'Model "test" is away; check that it runs.', a: 'Model "a" is away; check that it runs.' },
       'Model "test" is away; check that it runs. Its fallbacks did not answer either: "a". Model "a" is away.',
-    );
-    const other = asking();
-    other.fail({ kind: 'QUOTA', othersLeft: true, message: 'Away.' });
-    for (const alias of ['a', 'b', 'c'])
-      other.fail({
-        kind: 'QUOTA',
-        alias,
-        othersLeft: alias !== 'c',
-        message: alias === 'a' ? 'Away.' : 'No.',
-      });
-    expect(outcome(other)?.message).toBe('Away. Its fallbacks did not answer either: "a", "b", "c". No.');
-  });
+    ],
+  ])(
+    'says a reason once, %s (broke: the same sentence stood there for each fallback)',
+    (_, reasons: Readonly<Record<string, string>>, told) => {
+      const w = asking();
+      const last = Object.keys(reasons).at(-1);
+      for (const [alias, message] of Object.entries(reasons))
+        w.fail({ kind: 'QUOTA', alias, othersLeft: alias !== last, message });
+      expect(outcome(w)?.message).toBe(told);
+    },
+  );
 
   it('of many fallbacks tells the reasons of three, none without end', () => {
     const w = asking();

@@ -130,6 +130,18 @@ it('does not tell who cancels a watch that it has ended', async () => {
   expect([watches.list, watches.over]).toEqual([[], []]);
 });
 
+it('does one thing at a time with a watch, and knows of a second press that it was cancelled here', async () => {
+  const { api, next, intended } = open();
+  const watches = new WorkstreamWatches(api, 'ws');
+  const first = watches.look();
+  (await next()).answer(list('a'));
+  await first;
+  const pressed = (['cancel', 'cancel', 'pause'] as const).map((deed) => watches.run(named('a'), deed));
+  (await next()).answer(list());
+  expect([await Promise.all(pressed), intended.length]).toEqual([[true, false, false], 1]);
+  expect([watches.list, watches.over]).toEqual([[], []]);
+});
+
 it('asks anew after each deed, and shows a refusal at the watch', async () => {
   const { api, next, intended, refuse } = open();
   const watches = new WorkstreamWatches(api, 'ws');

@@ -366,7 +366,6 @@ describe('the name of a model as its endpoint tells it', () => {
   test.each([
     'Bearer token-abc123',
     'sk-token-abc123',
-
     'm1 %74oken-abc123',
     'dG9rZW4tYWJjMTIz',
     `${'%25'.repeat(30)}74oken-abc123`,
