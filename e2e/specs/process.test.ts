@@ -2,7 +2,7 @@
  * Owns: the server as a process: how it starts, is told to stop, dies, and what is left. Does not own: random deaths
  * (`crash.test.ts`), or servers on a given database (`server/test/integration`).
  */
-import { chownSync, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -398,6 +398,22 @@ describe('refuses to start', () => {
         expect.stringMatching(/data folder \/.*Set WEIR_DATA to a folder that this user may write\.$/),
       ]);
     });
+
+  it.each(['postgres', 'workspaces'])(
+    'where %s of the data folder is a link, since a copy would work in what it leads to',
+    async (name) => {
+      const place = newPlace();
+      mkdirSync(join(place.root, 'elsewhere'));
+      mkdirSync(place.data);
+      symlinkSync(join(place.root, 'elsewhere'), join(place.data, name));
+      const weir = spawnWeir(place);
+      cleanup.push(() => weir.kill('SIGKILL'));
+      expect(await within(20_000, () => 'the refusal', weir.exited)).toEqual({ code: 1, signal: null });
+      expect(weir.output().trim().split('\n')).toEqual([
+        expect.stringMatching(/\/\w+ is a symbolic link, .* set WEIR_DATA to that\.$/),
+      ]);
+    },
+  );
 
   it('as a second server on a data folder, while the first goes on unharmed', async () => {
     const provider = await provide();

@@ -14,6 +14,7 @@ import { Migration20261130195033_usage } from './Migration20261130195033_usage.t
 import { Migration20261130231859_folder_notes } from './Migration20261130231859_folder_notes.ts';
 import { Migration20261130234000_watches } from './Migration20261130234000_watches.ts';
 import { Migration20261201040040_waiting_results } from './Migration20261201040040_waiting_results.ts';
+import { Migration20261201101416_folder_names } from './Migration20261201101416_folder_names.ts';
 
 export interface NamedMigration {
   readonly name: string;
@@ -34,4 +35,5 @@ export const migrations: readonly NamedMigration[] = [
   { name: 'Migration20261130231859_folder_notes', class: Migration20261130231859_folder_notes },
   { name: 'Migration20261130234000_watches', class: Migration20261130234000_watches },
   { name: 'Migration20261201040040_waiting_results', class: Migration20261201040040_waiting_results },
+  { name: 'Migration20261201101416_folder_names', class: Migration20261201101416_folder_names },
 ];

@@ -6,7 +6,7 @@
  * are polled. Stop: refuse new work → end polls → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
  * close the database. Live turns carry on at the next start.
  */
-import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -122,6 +122,12 @@ async function assemble(
   if (deaf) return { type: 'refused', message: deaf.message };
   try {
     makeFolder(config.dataDir);
+    const linked = linkedIn(config.dataDir);
+    if (linked !== null)
+      return {
+        type: 'refused',
+        message: `${linked} is a symbolic link, and a copy of ${config.dataDir} would work in what it leads to. Put the folder itself in its place, or move all of ${config.dataDir} to where there is room and set WEIR_DATA to that.`,
+      };
   } catch (error) {
     return unusable(config.dataDir, error);
   }
@@ -168,7 +174,7 @@ async function assemble(
   const ownRoot = join(config.dataDir, 'workspaces');
   const workspaces = await createWorkspaces({
     roots: config.workspaceRoots,
-    ownRoot,
+    dataDir: config.dataDir,
     moves: storage.exclusive,
   });
   const placed = whereFoldersAre(workspaces);
@@ -404,6 +410,12 @@ const unusable = (dataDir: string, error: unknown): StartOutcome => ({
   type: 'refused',
   message: `The data folder ${dataDir} cannot be used (${(error as NodeJS.ErrnoException).code ?? String(error)}). Set WEIR_DATA to a folder that this user may write.`,
 });
+
+/** What would not be copied with the data folder it is in; null: nothing. Throws when that cannot be seen. */
+const linkedIn = (dataDir: string): string | null =>
+  ['postgres', 'workspaces']
+    .map((name) => join(dataDir, name))
+    .find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) ?? null;
 
 /** Made once; a data folder is one node for ever. */
 function stableNodeId(dataDir: string): string {

@@ -22,7 +22,6 @@ export async function giveUpFolder(
 ): Promise<string | null> {
   const place = await workspaces.at(folder);
   if (!isBelow(await workspaces.ownRoot(), place)) return null;
-  // It is in use under the name it was written down by.
   const left = await removal.letGo(folder, () => workspaces.abandon(place)).catch(whenAway('inUse'));
   if (left !== 'inUse') return left;
   return place === (await workspaces.own(id)) ? place : null;
@@ -30,12 +29,13 @@ export async function giveUpFolder(
 
 /** All that were left here, by whomever. Rejects when the database is away: then the rest stays for the next time. */
 export async function giveUpLeftFolders({ removal, workspaces }: FoldersDeps): Promise<void> {
-  const root = await workspaces.ownRoot();
-  if (root === null) return;
+  const beginning = await workspaces.writtenBelow();
+  if (beginning === null) return;
   for (;;) {
-    const left = await removal.leftFolders(root);
+    const left = await removal.leftFolders(beginning);
     if (left.length === 0) return;
-    for (const folder of left) await removal.letGo(folder, () => workspaces.abandon(folder));
+    for (const folder of left)
+      await removal.letGo(folder, async () => workspaces.abandon(await workspaces.at(folder)));
   }
 }
 

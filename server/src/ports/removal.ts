@@ -58,11 +58,17 @@ export interface Removal {
   sweepUnused(by: Sweeper, olderThanMs: number, doomed: Doomed): Promise<readonly Removed[]>;
   /** Deletes closed workstreams in which nothing happened for `olderThanMs`, and which no live session has. */
   sweepClosed(by: Sweeper, olderThanMs: number, doomed: Doomed): Promise<readonly Removed[]>;
-  /** Some of the folders below `root` that were left and not let go yet; none: there is none. */
-  leftFolders(root: string): Promise<readonly string[]>;
+  /** Some of the folders that were left and not let go yet, of which the path begins so; none: there is none. */
+  leftFolders(beginning: string): Promise<readonly string[]>;
   /**
    * Lets go of a folder: runs `take` and answers what that gives, or answers `inUse` when somebody works in it, be it a
-   * reservation. Meanwhile nobody settles in it. Afterwards it is not left any more, whatever came of it.
+   * reservation, under whatever path: one that was made for a workstream is known by its name (`folderKey`). Meanwhile nobody settles in it. Afterwards it is not left any more, whatever came of it.
    */
   letGo<T>(folder: string, take: () => Promise<T>): Promise<T | 'inUse'>;
 }
+
+/**
+ * What is the same of all paths of a folder. One that was made for a workstream has its id for a name, of which there are no
+ * two, and may have been written down before and after all data was moved.
+ */
+export const folderKey = (path: string): string => /\/[0-9a-f]{32}$/.exec(path)?.[0] ?? path;

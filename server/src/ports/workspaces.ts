@@ -24,4 +24,6 @@ export interface Workspaces {
   at(path: string): Promise<string>;
   /** The folder they are made in, resolved; null while it cannot be reached. Never rejects. */
   ownRoot(): Promise<string | null>;
+  /** With what the paths begin by which those that may be here were written down; null while that cannot be reached. */
+  writtenBelow(): Promise<string | null>;
 }

@@ -17,6 +17,7 @@ let stopping: boolean;
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'weir-create-')));
   await mkdir(join(folder, 'allowed', 'project'), { recursive: true });
+  await mkdir(join(folder, 'data'));
   await mkdir(join(folder, 'allowed-too'));
   await mkdir(join(folder, 'outside'));
   await writeFile(join(folder, 'allowed', 'file'), '');
@@ -24,7 +25,7 @@ beforeEach(async () => {
   await symlink(join(folder, 'allowed', 'project'), join(folder, 'allowed', 'way-in'));
   workspaces = await createWorkspaces({
     roots: [join(folder, 'allowed')],
-    ownRoot: join(folder, 'own'),
+    dataDir: join(folder, 'data'),
     moves: false,
   });
   stopping = false;
@@ -49,7 +50,11 @@ describe('Creating', () => {
     expect(row.projection).toMatchObject({
       lifecycle: 'OPEN',
       revision: 2,
-      configuration: { title: 'New workstream', model: 'test', workspace: join(folder, 'own', row.id) },
+      configuration: {
+        title: 'New workstream',
+        model: 'test',
+        workspace: join(folder, 'data', 'workspaces', row.id),
+      },
     });
     expect(announced).toEqual([`${row.id} IDLE`]);
     expect(row.owner).toBeNull();
@@ -175,8 +180,8 @@ describe('Creating', () => {
   });
 
   it('whose folder cannot be made is refused, says why, and leaves nothing (D-11, D-20)', async () => {
-    await rm(join(folder, 'own'), { recursive: true });
-    await writeFile(join(folder, 'own'), 'in the way');
+    await rm(join(folder, 'data', 'workspaces'), { recursive: true });
+    await writeFile(join(folder, 'data', 'workspaces'), 'in the way');
     const refusal = await create();
     expect(refusal).toMatchObject({ code: 'INVALID_INPUT', field: 'workspace' });
     expect(messageOf(refusal)).toMatch(/^No folder can be made in .*ENOTDIR/);
@@ -184,16 +189,16 @@ describe('Creating', () => {
   });
 
   it('does not bring back a data folder that vanished, for it would be an empty one', async () => {
-    await rm(join(folder, 'own'), { recursive: true });
+    await rm(join(folder, 'data', 'workspaces'), { recursive: true });
     expect(messageOf(await create())).toContain('(ENOENT)');
-    expect(existsSync(join(folder, 'own'))).toBe(false);
+    expect(existsSync(join(folder, 'data', 'workspaces'))).toBe(false);
     expect(world.storage.rows).toBe(0);
   });
 
   it.runIf(process.platform === 'linux')(
     'is refused at once where folders vanish as they are made (broke: a recursive mkdir never returned)',
     async () => {
-      const there = await createWorkspaces({ roots: ['/proc'], ownRoot: '/proc/weir/own', moves: false });
+      const there = await createWorkspaces({ roots: ['/proc'], dataDir: '/proc/weir/own', moves: false });
       expect(await there.choose('w', null)).toMatchObject({ type: 'refused' });
       expect(await there.choose('w', '/proc/weir/asked')).toMatchObject({ type: 'refused' });
     },
@@ -214,7 +219,7 @@ describe('Creating', () => {
 });
 
 describe('Creating, when an answer of the database is lost', () => {
-  const folders = () => readdirSync(join(folder, 'own'));
+  const folders = () => readdirSync(join(folder, 'data', 'workspaces'));
   let announced: string[];
   beforeEach(() => {
     announced = [];
@@ -342,7 +347,7 @@ describe('Creating, when an answer of the database is lost', () => {
 });
 
 describe('Creating for a caller who goes away', () => {
-  const folders = () => readdirSync(join(folder, 'own'));
+  const folders = () => readdirSync(join(folder, 'data', 'workspaces'));
   const gone = new Error('VANISHED');
   /** Aborts when `at` is asked for next, and then lets that go on. */
   function vanishing(port: object, at: string): AbortSignal {
@@ -408,7 +413,7 @@ describe('Creating for a caller who goes away', () => {
 });
 
 describe('The folder of a workstream', () => {
-  const own = 'own';
+  const own = join('data', 'workspaces');
   const remove = (id: string) => world.services.workstreams.delete(ada, { key: newKey(), workstreamId: id });
   const fork = async (id: string) => {
     const input = { key: newKey(), workstreamId: id, revision: null, title: null, workspace: null };
@@ -459,7 +464,7 @@ describe('The folder of a workstream', () => {
     expect(await remove(id)).toMatchObject({ workspaceKept: null });
     expect(existsSync(there)).toBe(true);
     // Also not right beside the ones that are made, nor one with a name like theirs elsewhere.
-    const beside = await createWorkspaces({ roots: [folder], ownRoot: join(folder, own), moves: false });
+    const beside = await createWorkspaces({ roots: [folder], dataDir: join(folder, 'data'), moves: false });
     for (const path of [join(folder, own, 'mine'), join(folder, 'allowed', 'a'.repeat(32))]) {
       await mkdir(path);
       expect(await beside.abandon(path)).toBeNull();

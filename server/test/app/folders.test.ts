@@ -20,8 +20,10 @@ let world: World;
 
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'weir-folders-')));
-  own = join(root, 'own');
-  workspaces = await createWorkspaces({ roots: [root], ownRoot: own, moves: false });
+  const data = join(root, 'data');
+  await mkdir(data);
+  own = join(data, 'workspaces');
+  workspaces = await createWorkspaces({ roots: [root], dataDir: data, moves: false });
   world = await createWorld({ workspaces });
 });
 afterEach(() => rm(root, { recursive: true }));
@@ -120,9 +122,10 @@ describe('A folder that could not be taken back at once (D-10, D-25)', () => {
 
   it('because another server deleted its workstream goes with a sweep of the one that made it', async () => {
     const id = await made();
+    await mkdir(join(root, 'elsewhere'));
     const elsewhere = await createWorkspaces({
       roots: [root],
-      ownRoot: join(root, 'elsewhere'),
+      dataDir: join(root, 'elsewhere'),
       moves: false,
     });
     const other = await createWorld({ clock: world.clock, storage: world.storage, workspaces: elsewhere });
@@ -150,10 +153,10 @@ describe('A folder that could not be taken back at once (D-10, D-25)', () => {
     afterwards(world.storage.removal, 'remove', () => world.storage.goAway());
     await remove(id);
     world.storage.comeBack();
-    const { ownRoot } = workspaces;
-    Object.assign(workspaces, { ownRoot: () => Promise.resolve(null) });
+    const { writtenBelow } = workspaces;
+    Object.assign(workspaces, { writtenBelow: () => Promise.resolve(null) });
     await world.sweep();
-    Object.assign(workspaces, { ownRoot });
+    Object.assign(workspaces, { writtenBelow });
     expect(folders()).toEqual([id]);
     await world.sweep();
     expect(folders()).toEqual([]);
@@ -260,14 +263,14 @@ describe('A workstream that is to work in the folder of another one (D-20)', () 
 describe('The folder of all data, moved or copied with what is in it', () => {
   /** Where it is now, with a server of its own. */
   const movedTo = async (place: string) => {
-    const there = await createWorkspaces({ roots: [root], ownRoot: join(root, place, 'own'), moves: true });
-    return { there, ownThere: join(root, place, 'own') };
+    const there = await createWorkspaces({ roots: [root], dataDir: join(root, place), moves: true });
+    return { there, ownThere: join(root, place, 'workspaces') };
   };
 
   it('has the folders that were made in it where it is now, and no other is looked for there', async () => {
     const [id, elsewhere] = [await made(), 'f'.repeat(32)];
     await mkdir(join(root, 'copy'));
-    await cp(own, join(root, 'copy', 'own'), { recursive: true });
+    await cp(own, join(root, 'copy', 'workspaces'), { recursive: true });
     const { there, ownThere } = await movedTo('copy');
     expect(await there.at(join(own, id))).toBe(join(ownThere, id));
     for (const path of [join(root, id), join(root, 'chosen'), join(own, 'chosen')])
@@ -281,7 +284,7 @@ describe('The folder of all data, moved or copied with what is in it', () => {
   it('has its tools, commands and prompts in there, and not where it was', async () => {
     const id = await made();
     await mkdir(join(root, 'copy'));
-    await cp(own, join(root, 'copy', 'own'), { recursive: true });
+    await cp(own, join(root, 'copy', 'workspaces'), { recursive: true });
     const { there, ownThere } = await movedTo('copy');
     const placed = whereFoldersAre(there);
     const [was, is] = [join(own, id), join(ownThere, id)];
@@ -314,11 +317,63 @@ describe('The folder of all data, moved or copied with what is in it', () => {
     const [empty, full] = [await made(), await made()];
     await writeFile(join(own, full, 'kept.txt'), 'x');
     await mkdir(join(root, 'new'));
-    await rename(own, join(root, 'new', 'own'));
+    await rename(own, join(root, 'new', 'workspaces'));
     const { there, ownThere } = await movedTo('new');
     Object.assign(workspaces, there);
     expect(await remove(empty)).toMatchObject({ type: 'Accepted', workspaceKept: null });
     expect(await remove(full)).toMatchObject({ type: 'Accepted', workspaceKept: join(ownThere, full) });
     expect(readdirSync(ownThere)).toEqual([full]);
+  });
+
+  it('has one that is chosen under its new path, and goes on, when who it was made for goes (broke: it was taken)', async () => {
+    const id = await made();
+    await mkdir(join(root, 'new'));
+    await rename(own, join(root, 'new', 'workspaces'));
+    const { there, ownThere } = await movedTo('new');
+    Object.assign(workspaces, there);
+    const heir = await made(join(ownThere, id));
+    expect(await remove(id)).toMatchObject({ type: 'Accepted', workspaceKept: join(ownThere, id) });
+    expect(readdirSync(ownThere)).toEqual([id]);
+    expect(await remove(heir)).toMatchObject({ type: 'Accepted', workspaceKept: null });
+    expect(readdirSync(ownThere)).toEqual([]);
+  });
+
+  it('has those taken back that were left before it was moved', async () => {
+    const id = await made();
+    afterwards(world.storage.removal, 'remove', () => world.storage.goAway());
+    await remove(id);
+    world.storage.comeBack();
+    await mkdir(join(root, 'new'));
+    await rename(own, join(root, 'new', 'workspaces'));
+    const { there, ownThere } = await movedTo('new');
+    Object.assign(workspaces, there);
+    expect(readdirSync(ownThere)).toEqual([id]);
+    await world.sweep();
+    expect(readdirSync(ownThere)).toEqual([]);
+  });
+
+  it('has in it no folder that may be chosen but those of workstreams, and what only looks like one is none', async () => {
+    const id = await made();
+    const { there, ownThere } = await movedTo('data');
+    const theirs = join(root, 'theirs', 'workspaces', 'a'.repeat(32));
+    for (const path of [join(own, id, 'sub'), join(own, 'mine'), join(root, 'data', 'project'), theirs])
+      await mkdir(path, { recursive: true });
+    const problem = async (path: string) => {
+      const chosen = await there.choose('w', path);
+      return chosen.type === 'refused' ? chosen.problem : null;
+    };
+    expect(await problem(join(ownThere, id))).toBeNull();
+    for (const path of [
+      join(own, id, 'sub'),
+      join(own, 'mine'),
+      join(root, 'data', 'project'),
+      join(root, 'data'),
+    ])
+      expect(await problem(path)).toContain(`is in Weir's own data. Choose one outside of`);
+    expect(await problem(theirs)).toContain(
+      'was made for a workstream, by its name, and not by this server.',
+    );
+    // Of a database that others share, another server may have made it.
+    expect(await workspaces.choose('w', theirs)).toEqual({ type: 'chosen', path: theirs });
   });
 });

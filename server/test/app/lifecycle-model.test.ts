@@ -124,6 +124,7 @@ class Life {
       own: async (id) => folderOf(id).path,
       at: async (path) => path,
       ownRoot: async () => '/folders',
+      writtenBelow: async () => '/folders/',
     };
     this.world = await createWorld({
       clock: this.clock,

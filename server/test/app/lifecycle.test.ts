@@ -595,6 +595,7 @@ describe('The sweeps', () => {
         own: async (id) => `/folders/${id}`,
         at: async (path) => path,
         ownRoot: async () => '/folders',
+        writtenBelow: async () => '/folders/',
       },
     });
     const making = world.open();

@@ -142,6 +142,7 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
       own: async (id) => `/folders/${id}`,
       at: async (path) => path,
       ownRoot: async () => '/folders',
+      writtenBelow: async () => '/folders/',
     };
     const services = createServices({
       clock,

@@ -198,6 +198,7 @@ export async function createChaosWorld(options: {
     own: () => Promise.resolve('/chaos'),
     at: (path: string) => Promise.resolve(path),
     ownRoot: () => Promise.resolve(null),
+    writtenBelow: () => Promise.resolve(null),
   };
   const line = lineOf('commands');
   const services = createServices({

@@ -38,7 +38,7 @@ import {
   type Receipt,
 } from '../../src/ports/journal.ts';
 import { failedLoadsBeforeQuarantine, type Session } from '../../src/ports/ownership.ts';
-import type { Doomed, Removed, Sweeper } from '../../src/ports/removal.ts';
+import { folderKey, type Doomed, type Removed, type Sweeper } from '../../src/ports/removal.ts';
 import { StorageUnavailableError } from '../../src/ports/storage-unavailable.ts';
 import type { TokenRow } from '../../src/ports/token-store.ts';
 import { storable } from '../../src/core/kit/storable.ts';
@@ -608,7 +608,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           });
         }),
       settleIn: (id, incarnation, folder) =>
-        withFolder(folder, () =>
+        withFolder(folderKey(folder), () =>
           told(() => {
             const row = rows.get(id);
             if (row?.incarnation === incarnation && row.lifecycle === 'CREATING') change(row, { folder });
@@ -675,19 +675,19 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
         ),
       sweepClosed: (by, olderThanMs, doomed) =>
         sweep(by, olderThanMs, (row) => row.lifecycle === 'CLOSED' && !isLive(row.owner), doomed),
-      leftFolders: (root) =>
+      leftFolders: (beginning) =>
         answer(() =>
           [...leftFolders]
-            .filter((path) => path.startsWith(`${root}/`))
+            .filter((path) => path.startsWith(beginning))
             .toSorted()
             .slice(0, 100),
         ),
       letGo: (folder, take) =>
-        withFolder(folder, async () => {
+        withFolder(folderKey(folder), async () => {
           let [noted, committed] = [false, false];
           const used = await answer(() => {
             noted = leftFolders.delete(folder);
-            return [...rows.values()].some((row) => row.folder === folder);
+            return [...rows.values()].some((row) => folderKey(row.folder) === folderKey(folder));
           });
           try {
             const outcome = used ? 'inUse' : await take();

@@ -6,7 +6,14 @@
  * by a person's delete. Which folder goes out of use with a row is noted by a trigger of `workstream`, whoever deletes.
  */
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Doomed, Removal, Removed, RemovalOutcome, Sweeper } from '../../ports/removal.ts';
+import {
+  folderKey,
+  type Doomed,
+  type Removal,
+  type Removed,
+  type RemovalOutcome,
+  type Sweeper,
+} from '../../ports/removal.ts';
 import { insertReceipts } from './commit-batch.ts';
 import { available } from './faults.ts';
 import type { Orm } from './orm.ts';
@@ -90,13 +97,13 @@ export function createRemoval(orm: Orm): Removal {
         doomed,
       ),
 
-    leftFolders: (root) =>
+    leftFolders: (beginning) =>
       available(async () => {
         const rows = await orm.em
           .fork()
           .execute<{ path: string }[]>(
             `select path from left_folder where starts_with(path, ?) order by path limit ${sweepSize}`,
-            [`${root}/`],
+            [beginning],
           );
         return rows.map(({ path }) => path);
       }),
@@ -107,7 +114,10 @@ export function createRemoval(orm: Orm): Removal {
           await lockFolder(em, folder);
           // First: whoever goes from now on waits to note it again, and of whoever went before, the next line knows.
           await em.execute('delete from left_folder where path = ?', [folder]);
-          const users = await em.execute('select 1 from workstream where workspace = ? limit 1', [folder]);
+          const users = await em.execute(
+            'select 1 from workstream where right(workspace, 33) = right(?, 33) and (workspace = ? or right(workspace, 33) = ?) limit 1',
+            [folder, folder, folderKey(folder)],
+          );
           return users.length > 0 ? 'inUse' : take();
         }),
       ),
@@ -116,7 +126,9 @@ export function createRemoval(orm: Orm): Removal {
 
 /** Until the transaction ends, nobody else settles in this folder or lets go of it. */
 export async function lockFolder(em: SqlEntityManager, folder: string): Promise<void> {
-  await em.execute(`select pg_advisory_xact_lock(hashtextextended('weir folder ' || ?, 0))`, [folder]);
+  await em.execute(`select pg_advisory_xact_lock(hashtextextended('weir folder ' || ?, 0))`, [
+    folderKey(folder),
+  ]);
 }
 
 /** Not even by the one who sweeps: what it has loaded is not swept, and it may be loading this very one. */

@@ -110,7 +110,10 @@ export async function placeInside(
  */
 export async function rootOf(workspace: string): Promise<string | Refusal> {
   const real = await realpath(workspace).catch(() => null);
-  if (real === null) return refuse('The workspace folder is not there any more.');
+  if (real === null)
+    return refuse(
+      `The workspace folder ${quote(workspace)} is not there any more. A person can make it again, or fork this workstream into another one.`,
+    );
   if (real === workspace) return real;
   return refuse(
     'The workspace folder, or one above it, was replaced by a symbolic link, so nothing was done: ' +

@@ -11,12 +11,13 @@ export { readAgents } from './guidance.ts';
 
 export async function createWorkspaces(options: {
   readonly roots: readonly string[];
-  /** Where folders are made for workstreams that chose none. */
-  readonly ownRoot: string;
+  /** Weir's own, `workspaces` in which is where folders are made for workstreams that chose none. */
+  readonly dataDir: string;
   /** They are moved and copied together with all that names them; else others may have made some in another place. */
   readonly moves: boolean;
 }): Promise<Workspaces> {
-  const { ownRoot } = options;
+  const { dataDir } = options;
+  const ownRoot = join(dataDir, 'workspaces');
   // Once: a data folder that vanishes later is not to come back empty, as one that was never used.
   // Why that fails is said to whoever asks for a folder in it.
   await makeOwn(ownRoot).catch(() => undefined);
@@ -57,9 +58,23 @@ export async function createWorkspaces(options: {
           type: 'refused',
           problem: `The folder ${quote(wanted)} is outside the allowed ones: ${roots.join(', ')}. Set WEIR_WORKSPACES to allow more.`,
         };
-      return (await stat(path)).isDirectory()
-        ? { type: 'chosen', path }
-        : { type: 'refused', problem: `${quote(wanted)} is not a folder.` };
+      if (!(await stat(path)).isDirectory())
+        return { type: 'refused', problem: `${quote(wanted)} is not a folder.` };
+      const isMade = isMadeIn(basename(ownRoot), path);
+      if (isMade && dirname(path) === (await reached())) return { type: 'chosen', path };
+      // Whatever is chosen in there would be moved and copied without anybody's knowing where it is then.
+      if (contains(await realpath(dataDir).catch(() => dataDir), path))
+        return {
+          type: 'refused',
+          problem: `The folder ${quote(wanted)} is in Weir's own data. Choose one outside of ${quote(dataDir)}, or the whole folder of a workstream.`,
+        };
+      // It would be taken for the one of that name here.
+      if (isMade && options.moves)
+        return {
+          type: 'refused',
+          problem: `The folder ${quote(wanted)} was made for a workstream, by its name, and not by this server. Choose another, or give it another name.`,
+        };
+      return { type: 'chosen', path };
     },
     async abandon(path) {
       // A person may have made one there by another name.
@@ -77,6 +92,10 @@ export async function createWorkspaces(options: {
     },
     own: async (workstreamId) => join((await reached()) ?? ownRoot, workstreamId),
     ownRoot: reached,
+    async writtenBelow() {
+      const root = await reached();
+      return root === null ? null : options.moves ? '' : `${root}/`;
+    },
   };
 }
 

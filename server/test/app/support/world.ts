@@ -207,6 +207,7 @@ export async function createWorld(
     own: async (id) => `/folders/${id}`,
     at: async (path) => path,
     ownRoot: async () => '/folders',
+    writtenBelow: async () => '/folders/',
   };
   const isStopping = options.isStopping ?? (() => false);
   const deletions = createDeletions({ registry, journal, clock, log, isStopping });

@@ -65,8 +65,11 @@ const schema = defineEntity({
       expression: `create index "workstream_lifecycle_listing" on "workstream" ("lifecycle", "created_at" desc, "id" desc)`,
     },
     { properties: ['ownerSession'] },
-    // Whether anybody works in a folder (`removal.ts`).
-    { properties: ['workspace'] },
+    // Whether anybody works in a folder, of which the name may be all that is the same (`removal.ts`).
+    {
+      name: 'workstream_folder',
+      expression: `create index "workstream_folder" on "workstream" (right(workspace, 33))`,
+    },
     { name: 'workstream_listed_xid', properties: ['listedXid'] },
   ],
   triggers: [
