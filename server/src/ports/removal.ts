@@ -53,7 +53,8 @@ export interface Removal {
    */
   reap(by: Sweeper, olderThanMs: number): Promise<readonly Removed[]>;
   /**
-   * Deletes open workstreams older than `olderThanMs` that nobody ever wrote to or named and no live session has.
+   * Deletes open workstreams older than `olderThanMs` to which nothing was done since they were made, that nobody named or
+   * wrote instructions or a budget for, and that no live session has.
    */
   sweepUnused(by: Sweeper, olderThanMs: number, doomed: Doomed): Promise<readonly Removed[]>;
   /** Deletes closed workstreams in which nothing happened for `olderThanMs`, and which no live session has. */

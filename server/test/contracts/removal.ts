@@ -1,5 +1,5 @@
 /** Owns: what the app relies on when workstreams leave storage, and in what is read of one late (D-21, D-22, D-25). */
-import { emptyProjection } from 'schema/projection';
+import { emptyProjection, type Configuration } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import type { Session } from '../../src/ports/ownership.ts';
@@ -256,16 +256,26 @@ export function removalContract(
 
     it('takes workstreams that nobody used or named, and closed ones, when they are old and nobody has them', async () => {
       const { storage, session, opened } = get();
-      const unnamed = async (...more: Parameters<typeof batchOf>[1]): Promise<Made> => {
-        const made = await workstream();
-        const bodies = [
-          { kind: 'CONFIGURATION', configuration: { ...configuration, titleSource: 'DEFAULT' } } as const,
-          ...more,
-        ];
-        const done = await commit(made, bodies);
-        await storage.ownership.release(made.id, session.id, made.epoch);
-        return done;
+      const configured = (more: Partial<Configuration> = {}) =>
+        ({
+          kind: 'CONFIGURATION',
+          configuration: { ...configuration, titleSource: 'DEFAULT', ...more },
+        }) as const;
+      /** As it was made with this, and what came then. */
+      const unnamedWith = async (
+        more: Partial<Configuration>,
+        ...then: Parameters<typeof batchOf>[1]
+      ): Promise<Made> => {
+        const made = { id: randomId(), incarnation: randomId(), epoch: 0, projection: emptyProjection };
+        await storage.reservations.reserve({ ...made, sessionId: session.id });
+        const birth = batchOf(made, [{ kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada }, configured(more)]);
+        await storage.reservations.publish(birth);
+        const born = after(made, birth);
+        const grown = then.length === 0 ? born : await commit(born, then);
+        await storage.ownership.release(made.id, session.id, 0);
+        return grown;
       };
+      const unnamed = (...then: Parameters<typeof batchOf>[1]) => unnamedWith({}, ...then);
       const closing = { kind: 'LIFECYCLE', lifecycle: 'CLOSED', by: ada } as const;
       const [unused, used, watching, held, young, closed, heldClosed, theirsClosed] = [
         await unnamed(),
@@ -278,6 +288,13 @@ export function removalContract(
         await unnamed(closing),
         await unnamed(closing),
       ];
+      // Nobody said anything in them, and somebody wrote something for them.
+      const told = [
+        await unnamedWith({ instructions: 'Speak German.' }),
+        await unnamedWith({ tokenBudget: 9_000 }),
+        await unnamed(configured({ model: 'other' })),
+        await unnamed(closing, { kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada }),
+      ];
       const other = await beginSession(storage);
       const named = await workstream();
       await storage.ownership.release(named.id, session.id, named.epoch);
@@ -285,7 +302,7 @@ export function removalContract(
       // Read, or about to be opened.
       await storage.ownership.claim(heldClosed.id, session.id);
       await storage.ownership.claim(theirsClosed.id, other.id);
-      const old = [unused, used, watching, held, closed, named, heldClosed, theirsClosed];
+      const old = [unused, used, watching, held, closed, named, heldClosed, theirsClosed, ...told];
       await opened.age(
         old.map(({ id }) => id),
         2 * long,
@@ -296,7 +313,7 @@ export function removalContract(
       expect((await storage.removal.sweepUnused(by, long, hear)).map((r) => r.id)).toEqual([unused.id]);
       expect((await storage.removal.sweepClosed(by, 3 * long, hear)).map((r) => r.id)).toEqual([]);
       expect((await storage.removal.sweepClosed(by, long, hear)).map((r) => r.id)).toEqual([closed.id]);
-      for (const { id } of [used, watching, held, young, named, heldClosed, theirsClosed])
+      for (const { id } of [used, watching, held, young, named, heldClosed, theirsClosed, ...told])
         expect(await isThere(id)).toBe(true);
       await opened.expire(other);
       expect((await storage.removal.sweepClosed(by, long, hear)).map((r) => r.id)).toEqual([theirsClosed.id]);

@@ -22,6 +22,8 @@ import { live } from './ownership.ts';
 /** Most that one transaction of a sweep deletes, and most folders that are asked for at once. */
 const sweepSize = 100;
 
+/** A new workstream is open and configured, and nothing has been done to it. */
+const revisionAtBirth = 2;
 /** Who has not looked for so long has lost its session (D-100). */
 const forgetDeletions = `delete from workstream_deletion where at < clock_timestamp() - interval '1 hour'`;
 /** Nor has a server that was not there for so long a folder that anybody waits to see vanish. */
@@ -84,7 +86,8 @@ export function createRemoval(orm: Orm): Removal {
         by,
         `w.lifecycle = 'OPEN' and w.created_at < clock_timestamp() - ? * interval '1 millisecond'
          and w.projection #>> '{configuration,titleSource}' = 'DEFAULT' and ${unowned}
-         and not exists (select 1 from entry e where e.workstream_id = w.id and e.kind not in ('LIFECYCLE', 'CONFIGURATION'))`,
+         and w.revision = ${revisionAtBirth} and w.projection #> '{configuration,instructions}' is null
+         and w.projection #> '{configuration,tokenBudget}' is null`,
         [olderThanMs],
         doomed,
       ),
