@@ -63,6 +63,8 @@ export interface Ownership {
   claim(workstreamId: string, sessionId: string): Promise<ClaimOutcome>;
   /** Gives the workstream up if this session still owns it at that epoch. */
   release(workstreamId: string, sessionId: string, epoch: number): Promise<void>;
+  /** What this session owns, and at which epoch; reservations aside. */
+  held(sessionId: string): Promise<readonly { readonly id: string; readonly epoch: number }[]>;
   /**
    * Open workstreams, not quarantined, with a live turn whose owner is none, ended or expired, or this session. One that
    * only waits for a person may rest: the decision loads it (D-24).

@@ -452,6 +452,39 @@ describe('A workstream that rests', () => {
     expect((await world.registry.recover(one)).type).toBe('loaded');
   });
 
+  it.each(['to be given up', 'to answer that it was claimed'])(
+    'and is for others to load though the database was away when it was %s (broke: no other server ever could)',
+    async (when) => {
+      world = await createWorld(crowded);
+      id = await world.open();
+      if (when === 'to be given up') {
+        await talk('one', 'first');
+        await world.clock.advance(60_000);
+        world.storage.goAway();
+        expect(world.registry.unloadIdle()).toBe(1);
+        await until(() => world.log.some((line) => line.message === 'could not release a workstream'));
+      } else {
+        const { ownership } = world.storage;
+        const { claim } = ownership;
+        Object.assign(ownership, {
+          claim: async (...args: Parameters<typeof claim>) => {
+            Object.assign(ownership, { claim });
+            await claim(...args);
+            throw new StorageUnavailableError('gone');
+          },
+        });
+        expect(await world.send(id, 'one')).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      }
+      world.storage.comeBack();
+      expect([world.registry.present(), world.storage.owner(id)]).toEqual([[], world.sessionId]);
+      await world.registry.giveUpRest();
+      expect(world.storage.owner(id)).toBeNull();
+      expect(await world.send(id, 'two')).toMatchObject({ type: 'Accepted' });
+      await world.registry.giveUpRest();
+      expect(world.storage.owner(id)).toBe(world.sessionId);
+    },
+  );
+
   it('when nobody needed it for so long, hears of it in its feeds only when it is loaded again (D-22, D-24)', async () => {
     world = await createWorld(crowded);
     id = await world.open();

@@ -344,6 +344,21 @@ export function storageContract(open: () => Promise<Opened>): void {
       session = await beginSession(storage);
     });
 
+    it('lists what a session owns, with the epoch by which it can give that up (D-24)', async () => {
+      const made = await workstream();
+      const reserved = { id: randomId(), incarnation: randomId(), sessionId: session.id, folder: '' };
+      await storage.reservations.reserve(reserved);
+      const held = async () =>
+        (await storage.ownership.held(session.id)).filter(({ id }) => [made.id, reserved.id].includes(id));
+      const epoch = async () => (await storage.journal.head(made.id))!.epoch;
+      expect(await held()).toEqual([{ id: made.id, epoch: await epoch() }]);
+      await storage.ownership.release(made.id, session.id, 0);
+      expect(await held()).toHaveLength(1);
+      await storage.ownership.release(made.id, session.id, await epoch());
+      expect(await held()).toEqual([]);
+      await storage.reservations.rollback(reserved.id, reserved.incarnation);
+    });
+
     it('lists live turns that nobody else alive runs', async () => {
       const made = await workstream();
       const other = await beginSession(storage);

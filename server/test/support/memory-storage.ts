@@ -445,6 +445,12 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
           if (row?.owner === sessionId && row.epoch === epoch && row.lifecycle !== 'CREATING')
             change(row, { owner: null });
         }),
+      held: (sessionId) =>
+        answer(() =>
+          visible()
+            .filter((row) => row.owner === sessionId)
+            .map(({ id, epoch }) => ({ id, epoch })),
+        ),
       liveTurns: (sessionId) =>
         answer(() =>
           visible()
@@ -670,7 +676,9 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
             row.lifecycle === 'OPEN' &&
             !isLive(row.owner) &&
             row.projection.configuration.titleSource === 'DEFAULT' &&
-            row.entries.every((e) => e.kind === 'LIFECYCLE' || e.kind === 'CONFIGURATION'),
+            row.projection.configuration.instructions === undefined &&
+            row.projection.configuration.tokenBudget === undefined &&
+            row.entries.length === 2,
           doomed,
         ),
       sweepClosed: (by, olderThanMs, doomed) =>

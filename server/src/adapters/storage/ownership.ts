@@ -34,6 +34,18 @@ export function createOwnership(orm: Orm): Ownership {
           );
       }),
 
+    held: (sessionId) =>
+      available(async () => {
+        const rows = await orm.em
+          .fork()
+          .find(
+            WorkstreamRow,
+            { ownerSession: sessionId, lifecycle: { $ne: 'CREATING' } },
+            { fields: ['epoch'], disableIdentityMap: true },
+          );
+        return rows.map(({ id, epoch }) => ({ id, epoch }));
+      }),
+
     liveTurns: (sessionId) =>
       available(async () => {
         const rows = await orm.em.fork().execute<{ id: string; projection: Projection | null }[]>(

@@ -35,6 +35,11 @@ export interface Registry {
   unload(workstreamId: string): boolean;
   /** Lets everything rest that nobody needed for `idleUnloadMs`, or is too much; answers how many. */
   unloadIdle(): number;
+  /**
+   * Gives up what storage has as loaded here and is not: the database was away when it was to rest, or before it ran. No
+   * other server could take it. Rejects when the database is away.
+   */
+  giveUpRest(): Promise<void>;
   /** What a load of this workstream waits for now; resolves when that is over. */
   gate(workstreamId: string): Promise<unknown> | undefined;
   /** Runs `work` while nothing loads this workstream: after the flight under way, before the next. One at a time. */
@@ -310,6 +315,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
       return [...actors].filter(
         ([id, { usedAt }]) => (actors.size > maxLoaded || usedAt <= before) && unload(id),
       ).length;
+    },
+    async giveUpRest() {
+      const held = await deps.ownership.held(deps.sessionId);
+      // Whoever loads one from here on has another epoch, of which that says nothing.
+      const rest = held.filter(({ id }) => !actors.has(id) && !flights.has(id) && !gates.has(id));
+      for (const { id, epoch } of rest) await deps.ownership.release(id, deps.sessionId, epoch);
     },
     gate: (id) => gates.get(id),
     alone,

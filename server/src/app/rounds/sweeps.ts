@@ -110,6 +110,7 @@ export function createSweeps(deps: SweepsDeps): Round {
     cancelIdle = clock.after(idleSweepMs, () => {
       const count = registry.unloadIdle();
       if (count > 0) log.info({ workstreams: count }, 'workstreams rest');
+      void attempt(deps, 'workstreams that nobody runs', () => registry.giveUpRest());
       unloading();
     });
   }
