@@ -121,6 +121,8 @@ function ormOptions(connection: Connection, poolMax: number, isThere: () => bool
       ...poolOptions(isThere),
       ssl,
       application_name: 'weir',
+      // However the database is set up, days and times are written as they are read here.
+      options: '-c datestyle=ISO',
       connectionTimeoutMillis: connectTimeoutMs,
       statement_timeout: statementTimeoutMs,
       lock_timeout: 10_000,

@@ -64,6 +64,30 @@ const flat = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? [
 
 const call = (more: Parameters<typeof modelCall>[1] = {}) => modelCall(randomId(), more);
 
+it('days and times are the same however the database writes them (broke: "01.12.2026")', async () => {
+  const german = await createDatabase();
+  try {
+    const [called] = await german.sql<{ name: string }>('select current_database() as name');
+    await german.sql(`alter database "${called!.name}" set datestyle to 'German'`);
+    await german.sql(`alter database "${called!.name}" set timezone to 'Asia/Kolkata'`);
+    const there = await german.openStorage();
+    const began = await beginSession(there);
+    const made = await openWorkstream(there, began);
+    await there.usage.record(made.id, [call()]);
+    const [recorded] = await there.usage.calls(made.id, { limit: 1, before: null });
+    const [now] = await german.sql<{ at: string }>(
+      `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD') as at`,
+    );
+    const day = now!.at;
+    expect(recorded!.at.slice(0, 10)).toBe(day);
+    const asked = { from: day, through: day, workstreamId: made.id, by: ['DAY'], limit: 9 } as const;
+    expect((await there.usage.groups(asked)).map((group) => group.day)).toEqual([day]);
+    await began.end();
+  } finally {
+    await german.drop();
+  }
+});
+
 describe('Counting model calls', () => {
   it('takes one statement in the transaction of their batch, and none when there are none', async () => {
     const made = await openWorkstream(storage, session);
