@@ -10,7 +10,7 @@ import {
   type StreamChannel,
 } from 'schema/projection';
 import { markOfAnswer, mayFit, type Room, type Thoughts } from '../context/meter.ts';
-import { thoughtsOf, tokensOf, weightOfAll } from '../context/tokens.ts';
+import { hiddenThoughtsOf, thoughtsOf, tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
 import { cut } from '../kit/cut.ts';
 import { remedies, type ModelFault } from '../models/fault.ts';
@@ -163,8 +163,7 @@ function thoughtsIn({ projection, conversation }: State): Omit<Thoughts, 'own'> 
   return {
     since: since.reduce((sum, entry) => sum + thoughtsOf(entry), 0),
     told: again.reduce(
-      (sum, { reasoning, native, usage }) =>
-        sum + Math.max(Math.ceil(reasoning.length / 4), native ? (usage?.reasoningTokens ?? 0) : 0),
+      (sum, entry) => sum + Math.max(Math.ceil(entry.reasoning.length / 4), hiddenThoughtsOf(entry)),
       0,
     ),
   };
