@@ -427,6 +427,18 @@ describe('what does not fit', () => {
     expect(outcome(w)?.message).toMatch(/^The provider says: too long\. What was said last needs/);
   });
 
+  it('since the system prompt and the tools are too long says so, and blames nobody for what was said (broke: who said "Hi" was to say less)', () => {
+    const w = talked(1_000, { window: 20_000, overhead: 3_900 });
+    w.send('Hi');
+    w.store();
+    w.provider = provider({ overhead: 9_700 });
+    w.overflow('HERE');
+    expect(w.summaries).toEqual([]);
+    expect(outcome(w)?.message).toMatch(
+      /^Without the conversation the system prompt and the tools need about 9,700 tokens, and "test" reads 4,000, .*shorten the AGENTS\.md/,
+    );
+  });
+
   it('is not asked when it cannot fit and there is nothing to summarise', () => {
     const w = createWorld();
     w.provider = provider({ window: 200 });
