@@ -135,7 +135,7 @@ describe('A model call', () => {
 
   it.each([
     ['failed', (call: FakeCall) => call.fail({ alias: 'open' }), 10_000],
-    ['was refused', (call: FakeCall) => call.fail({ alias: 'open', kind: 'CONTEXT_OVERFLOW' }), null],
+    ['was refused', (call: FakeCall) => call.fail({ alias: 'open', kind: 'CONTEXT_OVERFLOW' }), 10_000],
     ['was stopped', () => performer.perform({ type: 'abortModel', messageId: 'm1' }), 10_000],
   ])('says it too when it %s', async (_, finish, window) => {
     finish((await ask())!);
@@ -206,6 +206,17 @@ describe('A request that would not fit', () => {
         },
       },
       calls: [],
+    });
+  });
+
+  it('of a fallback leaves the window of the chosen model (broke: the meter showed that of the fallback)', async () => {
+    models = infos.map((info) => ({ ...info, ...(info.alias === 'large' && { fallbacks: ['small'] }) }));
+    const chosen = { alias: 'large', temperature: null, effort: null };
+    await ask({ model: chosen, givenUp: ['large'], context: tokens(20_000) });
+    expect(model.calls).toHaveLength(0);
+    expect((await end())?.event).toMatchObject({
+      room: { window: 100_000 },
+      outcome: { alias: 'small', local: true },
     });
   });
 

@@ -1,7 +1,7 @@
 /** Owns: whom a call goes to when some of those who could answer it do not have the room (D-37, D-39). */
 import { emptyProjection } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
-import { whomToAsk, windowAfter } from '../../src/app/actor/room.ts';
+import { whomToAsk, windowAfter, windowFor } from '../../src/app/actor/room.ts';
 import type { ModelInfo } from '../../src/ports/model.ts';
 import { modelInfo } from '../support/fake-model.ts';
 
@@ -49,6 +49,20 @@ describe('A call', () => {
     expect(overflow?.message).toContain('"small" reads 8,000');
   });
 
+  it('goes to none of several without room, each of which is named in the end (broke: the first was)', () => {
+    const tight = [large, of('small', 8_000), of('middle', 16_000)];
+    expect(asks({ givenUp: ['large'] }, tight).overflow).toMatchObject({ alias: 'small', othersLeft: true });
+    expect(asks({ givenUp: ['large', 'small'] }, tight).overflow).toMatchObject({
+      alias: 'middle',
+      othersLeft: false,
+    });
+    // Of the chosen one it is no reason to ask another: room is made.
+    expect(asks({ context: { ...context, told: 126_000 } }, tight).overflow).toMatchObject({
+      alias: 'large',
+      othersLeft: false,
+    });
+  });
+
   it('goes to a fallback of which nobody knows how much it reads', () => {
     const [, , middle] = models;
     expect(asks({ givenUp: ['large'] }, [large, of('small', null), middle!])).toMatchObject({
@@ -60,6 +74,14 @@ describe('A call', () => {
     const full = { ...context, told: 126_000 };
     expect(asks({ context: full }).overflow).toMatchObject({ alias: 'large' });
     expect(asks({ context: full, guarded: false }).overflow).toBeNull();
+  });
+});
+
+describe('The window of a call that became no answer', () => {
+  it('is that of the chosen model, and where that is gone of who was asked', () => {
+    expect(windowFor('large', 'small', models)).toBe(128_000);
+    expect(windowFor('gone', 'small', models)).toBe(8_000);
+    expect(windowFor('open', 'small', [of('open', null), of('small', 8_000)])).toBeNull();
   });
 });
 

@@ -86,13 +86,14 @@ const refused = {
 const tooLongFor = (alias: string, message: string) =>
   ({ ...refused, kind: 'CONTEXT_OVERFLOW', alias, othersLeft: false, message }) as const;
 
-function refusedByFallback(): World {
-  const w = talked();
+/** Who is asked in its place refuses it; `tokens` of history, of the 4,000 that the chosen model reads. */
+function refusedByFallback(tokens: number, othersLeft = false): World {
+  const w = long(tokens);
   w.send('fix it, please');
   w.store();
   w.endModel({ ...refused, message: 'No key.' });
   w.store();
-  w.endModel(tooLongFor('spare', 'The spare says: too long.'));
+  w.endModel({ ...tooLongFor('spare', 'The spare says: too long.'), othersLeft });
   return w;
 }
 
@@ -381,19 +382,28 @@ describe('what does not fit', () => {
     expect(outcome(w)?.message).toMatch(/^No key\. .*"spare"\. The spare reads too little\./);
   });
 
-  it('of a fallback that refuses it is believed, as of the chosen model (broke: it was refused again, and the turn failed)', () => {
-    const w = refusedByFallback();
+  it('of a fallback that refuses it costs the chosen model nothing while that reads enough, and the next is asked (broke: a small fallback cost it its history)', () => {
+    const w = refusedByFallback(1_000, true);
+    expect(isCompacting(w.state.projection)).toBe(false);
+    w.store();
+    expect(w.modelCalls[0]).toMatchObject({ lane: null, givenUp: ['test', 'spare'] });
+    w.endModel(tooLongFor('other', 'The other says: too long.'));
+    expect(w.effects.filter((e) => e.type === 'summarise')).toEqual([]);
+    expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'MODEL_AUTHENTICATION' });
+    expect(outcome(w)?.message).toMatch(/^No key\. .*"spare", "other"\. .*spare says.*other says/);
+  });
+
+  it('of a fallback that refuses it is believed where the chosen model does not read enough either (broke: it was refused again, and the turn failed)', () => {
+    const w = refusedByFallback(5_000);
     expect(trigger(w)).toBe('OVERFLOW');
     w.store();
     w.summarised('In short.');
-    expect(last(w, 'CHECKPOINT').before).toBe(4_000);
-    expect(contextOf(w).scale).toBeGreaterThan(2);
     w.store();
     expect(w.modelCalls[0]).toMatchObject({ lane: null, givenUp: [] });
   });
 
   it('of a fallback that refuses, and of which there is no summary, tells what failed first and all that followed (broke: all were asked once more)', () => {
-    const w = refusedByFallback();
+    const w = refusedByFallback(5_000);
     w.store();
     w.summarised({ type: 'failed', reason: 'X', message: 'No luck.' });
     w.store();
@@ -414,6 +424,18 @@ describe('what does not fit', () => {
     expect(outcome(w)).toMatchObject({ type: 'FAILED', reason: 'MODEL_CONTEXT_OVERFLOW' });
     expect(outcome(w)?.message).toMatch(
       /^What was said last needs about 4,\d00 tokens .*"test" reads 4,000.*take it back/,
+    );
+  });
+
+  it('since the system prompt and the tools are too long says so, and blames nobody for what was said (broke: who said "Hi" was to say less)', () => {
+    const w = talked(1_000, { window: 20_000, overhead: 3_900 });
+    w.send('Hi');
+    w.store();
+    w.provider = provider({ overhead: 9_700 });
+    w.overflow('HERE');
+    expect(w.summaries).toEqual([]);
+    expect(outcome(w)?.message).toMatch(
+      /^Without the conversation the system prompt and the tools need about 9,700 tokens, and "test" reads 4,000, .*shorten the AGENTS\.md/,
     );
   });
 

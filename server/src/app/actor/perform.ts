@@ -5,7 +5,7 @@
  * Invariants: nothing here blocks the actor; pieces of an answer and of tool output are posted per frame, not per
  * token; an abort ends the work at once and the outcome still comes back, once.
  */
-import { usedOf, withRoom } from '../../core/context/meter.ts';
+import { usedOf, withRoom, type Room } from '../../core/context/meter.ts';
 import type { Deed, Effect } from '../../core/effects.ts';
 import type { Stamp, SummaryOutcome, World } from '../../core/inputs.ts';
 import { reasonOf } from '../../core/kit/reason.ts';
@@ -27,7 +27,7 @@ import { within } from '../within.ts';
 import { askAside } from './ask-aside.ts';
 import { createFrame } from './frame.ts';
 import type { Prompt } from './prompt.ts';
-import { createOverhead, laneOf, whomToAsk, windowAfter, windowOf } from './room.ts';
+import { createOverhead, laneOf, whomToAsk, windowAfter, windowFor } from './room.ts';
 import { costOf, createBill, createSaid, tokensOfRequest, type AskedCall, type Said } from './spending.ts';
 import { summarise } from './summary.ts';
 import { createTelling } from './telling.ts';
@@ -67,9 +67,6 @@ const titleRequest = (question: string, answer: string): readonly ModelMessage[]
     text: `They asked:\n${question}\n\nThe answer was:\n${answer}\n\nName of this conversation:`,
   },
 ];
-
-const isOverflow = (outcome: ModelOutcome): boolean =>
-  outcome.type === 'failed' && outcome.kind === 'CONTEXT_OVERFLOW';
 
 /** A model call that failed before any endpoint was asked. */
 const faultHere = (
@@ -126,7 +123,12 @@ export function createPerformer(deps: PerformerDeps): Performer {
         if (system === null) return failed({ type: 'aborted' });
         const overhead = overheadOf(system, tools.definitions);
         const { lane, givenUp, passedOver, overflow } = whomToAsk(deed, model.list(), overhead);
-        const room = { window: windowOf(lane, model.list()), overhead };
+        // It is the account of the chosen model, whoever is asked for it.
+        const roomOf = (asked: string): Room => ({
+          window: windowFor(deed.model.alias, asked, model.list()),
+          overhead,
+        });
+        const room = roomOf(lane);
         if (overflow) return post(stamp, { type: 'modelEnded', messageId, outcome: overflow, room });
         const older = await olderThan(deed, signal);
         if ('type' in older) return failed(older);
@@ -159,15 +161,11 @@ export function createPerformer(deps: PerformerDeps): Performer {
         const models = model.list();
         const outcome = ended.type === 'failed' && passedOver ? { ...ended, othersLeft: true } : ended;
         const cost = costOf(asked, outcome, said, models);
-        const last = outcome.type === 'aborted' ? lane : outcome.alias;
-        const window = isOverflow(outcome)
-          ? windowOf(last, models)
-          : windowAfter(last, deed.model.alias, models);
-        post(
-          stamp,
-          { type: 'modelEnded', messageId, outcome, room: { window, overhead } },
-          cost ? [cost] : [],
-        );
+        const left =
+          outcome.type === 'answered'
+            ? { window: windowAfter(outcome.alias, deed.model.alias, models), overhead }
+            : roomOf(outcome.type === 'aborted' ? lane : outcome.alias);
+        post(stamp, { type: 'modelEnded', messageId, outcome, room: left }, cost ? [cost] : []);
       },
       (message) => failed(faultHere(deed, 'OTHER', `The model call broke: ${message}.`)),
     );

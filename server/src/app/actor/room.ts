@@ -48,10 +48,15 @@ export function whomToAsk(
   models: readonly ModelInfo[],
   overhead: number,
 ): Asked {
-  const overflowOf = (alias: string): ModelFault | null =>
-    tooLong(context, { window: windowOf(alias, models), overhead }, alias);
   const fallbacks = models.find(({ alias }) => alias === model.alias)?.fallbacks ?? [];
   const left = fallbacks.filter((alias) => alias !== model.alias && !givenUp.includes(alias));
+  const overflowOf = (alias: string): ModelFault | null => {
+    const fault = tooLong(context, { window: windowOf(alias, models), overhead }, alias);
+    // Of a fallback that is passed over: then the next is looked at, so that each is named in the end.
+    const othersLeft =
+      alias !== model.alias && [model.alias, ...left].some((a) => a !== alias && !givenUp.includes(a));
+    return fault && { ...fault, othersLeft };
+  };
   const full = lane === null ? left.filter(overflowOf) : [];
   const passedOver = full.length > 0;
   if (passedOver && full.length === left.length && givenUp.includes(model.alias))
@@ -59,6 +64,11 @@ export function whomToAsk(
   const others = [...givenUp, ...full];
   const asked = laneOf({ model, lane, givenUp: others }, models);
   return { lane: asked, givenUp: others, passedOver, overflow: guarded ? overflowOf(asked) : null };
+}
+
+/** What the chosen model reads, or, where it is gone, who is asked in its place. Null: not known. */
+export function windowFor(chosen: string, asked: string, models: readonly ModelInfo[]): number | null {
+  return windowOf(models.some(({ alias }) => alias === chosen) ? chosen : asked, models);
 }
 
 /**

@@ -116,9 +116,14 @@ export function markOfAnswer(
   };
   if (!heard) return { ...after, ...(doubted && { doubted }), ...(counted ? null : { scale: faded(scale) }) };
   const { inputTokens, outputTokens } = usage;
-  // What is written and not told again: not every endpoint counts thoughts apart.
-  const unsaid = again ? 0 : (usage.reasoningTokens ?? 0);
-  const written = Math.min(Math.max(0, outputTokens - unsaid), mostScale * own + 64);
+  // What is written and not told again: not every endpoint counts thoughts apart, and some count none at all.
+  const apart = usage.reasoningTokens ?? 0;
+  const least = again && apart === 0 ? thoughts.own : 0;
+  // An answer is within the window as well: of one that cannot be nothing is believed.
+  const canBe = window === null || inputTokens + outputTokens <= window;
+  const written = canBe
+    ? Math.min(Math.max(least, outputTokens - (again ? 0 : apart)), mostScale * own + 64)
+    : own;
   const now: Counted = { tokens: inputTokens + written, told: after.told };
   if (heard === 'DOUBTED') return { ...after, doubted: now };
   const estimated = Math.max(1, overhead + told + (again && !replayed ? thoughts.since : 0));

@@ -50,18 +50,34 @@ export function tokensOf(body: EntryBody): number {
 }
 
 /**
- * Tokens of what it thought, which some models are told again and most are not: as it is shown, or as they were counted
- * where only its model can read it.
+ * Tokens of what it thought, which some models are told again and most are not: as it is shown, or what only its model can
+ * read.
  */
-export const thoughtsOf = ({
-  reasoning,
-  native,
-  usage,
-}: Pick<EntryOf<'ASSISTANT'>, 'reasoning' | 'native' | 'usage'>): number =>
-  Math.max(
-    reasoning === '' ? 0 : estimateTokens(reasoning),
-    native ? Math.max(0, usage?.reasoningTokens ?? 0) : 0,
-  );
+export const thoughtsOf = (answer: Pick<EntryOf<'ASSISTANT'>, 'reasoning' | 'native' | 'usage'>): number =>
+  Math.max(answer.reasoning === '' ? 0 : estimateTokens(answer.reasoning), hiddenThoughtsOf(answer));
+
+/**
+ * Of what only its model can read: as it was counted, but no more than what is told again can hold, or one wrong count would
+ * fill the window; and as long as that is where it was not counted, or counted as nothing.
+ */
+export function hiddenThoughtsOf({ native, usage }: Pick<EntryOf<'ASSISTANT'>, 'native' | 'usage'>): number {
+  if (!native) return 0;
+  const units = unitsIn(native.parts);
+  const counted = usage?.reasoningTokens ?? 0;
+  return counted > 0 ? Math.min(counted, Math.ceil(units / 2)) : Math.ceil(units / 4);
+}
+
+/** UTF-16 units of all texts in JSON values, which may stand within each other however deep. */
+function unitsIn(values: readonly unknown[]): number {
+  let units = 0;
+  const left = [...values];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === 'string') units += value.length;
+    else if (typeof value === 'object' && value !== null) left.push(...(Object.values(value) as unknown[]));
+  }
+  return units;
+}
 
 /** What the model is told of it, also where an earlier build wrote it and did not say. */
 export const weightOf = (entry: Entry): number => entry.tokens ?? tokensOf(entry);

@@ -7,7 +7,7 @@
  * first fault is the one reported.
  */
 import { cut } from '../kit/cut.ts';
-import { remedies, type ModelFault } from './fault.ts';
+import { remedies, type ModelFault, type Remedy } from './fault.ts';
 
 /** Attempts at one model before a response is accepted, the first included (D-37). */
 const maxAttempts = 4;
@@ -44,9 +44,9 @@ export type Climb =
   | { readonly type: 'goOn'; readonly ladder: Ladder }
   | { readonly type: 'giveUp'; readonly fault: ModelFault };
 
-export function climb(ladder: Ladder, fault: ModelFault): Climb {
+/** `remedy`: what follows, where that is not for its kind to say. */
+export function climb(ladder: Ladder, fault: ModelFault, remedy: Remedy = remedies[fault.kind]): Climb {
   const reported: Ladder = { ...ladder, fault: ladder.fault ?? fault };
-  const remedy = remedies[fault.kind];
   // Who asks for no wait, or for one that is over by a clock that goes otherwise, has not said when.
   const asked = fault.retryAfterMs ?? 0;
   const patient = remedy === 'RETRY' && asked <= maxRetryAfterMs;

@@ -10,7 +10,7 @@ import {
   type StreamChannel,
 } from 'schema/projection';
 import { markOfAnswer, mayFit, type Room, type Thoughts } from '../context/meter.ts';
-import { thoughtsOf, tokensOf, weightOfAll } from '../context/tokens.ts';
+import { hiddenThoughtsOf, thoughtsOf, tokensOf, weightOfAll } from '../context/tokens.ts';
 import type { ModelAnswer, ModelOutcome } from '../conversation/message.ts';
 import { cut } from '../kit/cut.ts';
 import { remedies, type ModelFault } from '../models/fault.ts';
@@ -74,14 +74,15 @@ export function modelEnded(
       return answered(patch(voided, { attempt: null, overflow: null }), messageId, outcome, isChosen);
     }
     case 'failed': {
-      // A fallback without room is passed over: what is too long for that one alone is not too long.
-      const isPassedOver = outcome.local === true && outcome.alias !== attempt.alias;
-      const isOverflow = remedies[outcome.kind] === 'COMPACT' && !isPassedOver;
+      const isTooLong = remedies[outcome.kind] === 'COMPACT';
+      const isPassedOver = isTooLong && isOfFallback(draft.state, attempt, outcome);
+      const isOverflow = isTooLong && !isPassedOver;
       const made = isOverflow && isChosen ? makeRoom(draft, attempt, outcome) : null;
       if (made) return made;
       const { overflow } = draft.state;
       const first = overflow && !overflow.fault.local ? overflow.fault : null;
-      const next = askAgain(draft, attempt, isOverflow && first ? first : outcome);
+      const fault = isOverflow && first ? first : outcome;
+      const next = askAgain(draft, attempt, fault, isPassedOver ? 'FALLBACK' : remedies[fault.kind]);
       if ('state' in next) return next;
       const { kind, message } = next;
       return settleTurn(draft, { type: 'FAILED', reason: `MODEL_${kind}`, message, unconfirmed: [] });
@@ -97,6 +98,10 @@ export function modelEnded(
       });
   }
 }
+
+/** What is too long for a fallback alone, as far as is known: it is passed over, and costs the chosen model no history. */
+const isOfFallback = (state: State, { alias }: Attempt, fault: ModelFault): boolean =>
+  fault.alias !== alias && (fault.local === true || mayFit(contextOf(state)));
 
 /**
  * It does not fit: once between two answers room is made for that (D-39), also where a summary was made before for what we
@@ -163,8 +168,7 @@ function thoughtsIn({ projection, conversation }: State): Omit<Thoughts, 'own'> 
   return {
     since: since.reduce((sum, entry) => sum + thoughtsOf(entry), 0),
     told: again.reduce(
-      (sum, { reasoning, native, usage }) =>
-        sum + Math.max(Math.ceil(reasoning.length / 4), native ? (usage?.reasoningTokens ?? 0) : 0),
+      (sum, entry) => sum + Math.max(Math.ceil(entry.reasoning.length / 4), hiddenThoughtsOf(entry)),
       0,
     ),
   };

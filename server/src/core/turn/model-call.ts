@@ -7,7 +7,7 @@
  * endpoint that is asked is not left for that.
  */
 import { choiceOf } from '../conversation/choice.ts';
-import { remedies, type ModelFault } from '../models/fault.ts';
+import type { ModelFault, Remedy } from '../models/fault.ts';
 import { bottom, climb, type Ladder } from '../models/ladder.ts';
 import { mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import type { Attempt } from '../workstream/state.ts';
@@ -50,13 +50,18 @@ export function askModel(
   });
 }
 
-/** Asks again, now or after a wait; or the fault to report when there is no use in that. */
-export function askAgain(draft: StepDraft, attempt: Attempt, fault: ModelFault): StepDraft | ModelFault {
+/** Asks again, now or after a wait, as `remedy` says; or the fault to report when there is no use in that. */
+export function askAgain(
+  draft: StepDraft,
+  attempt: Attempt,
+  fault: ModelFault,
+  remedy: Remedy,
+): StepDraft | ModelFault {
   const chosen = draft.state.projection.configuration.model;
   // Where it began the ladder is of no use any more; what another model is not asked for, the chosen one is not either.
-  if (chosen !== attempt.alias && remedies[fault.kind] !== 'STOP')
+  if (chosen !== attempt.alias && remedy !== 'STOP')
     return askModel(notice(draft, 'MODEL_CHOSEN', `${fault.message} Asking "${chosen}", chosen meanwhile.`));
-  const next = climb(attempt.ladder, fault);
+  const next = climb(attempt.ladder, fault, remedy);
   switch (next.type) {
     case 'giveUp':
       return next.fault;

@@ -6,7 +6,7 @@
  */
 import type { Usage } from 'schema/projection';
 import type { CallPiece, Chunk, ChunkReader } from './chunk.ts';
-import { countOf, isRecord, listOf, textOf, type Json } from './json.ts';
+import { isRecord, listOf, textOf, tokensOf, type Json } from './json.ts';
 import { reasoningFields, type ChatNative } from './native.ts';
 import { maxCalls } from './tool-calls.ts';
 
@@ -127,10 +127,10 @@ function readUsage(sent: unknown): Chunk[] {
   const input = isRecord(sent['prompt_tokens_details']) ? sent['prompt_tokens_details'] : {};
   const output = isRecord(sent['completion_tokens_details']) ? sent['completion_tokens_details'] : {};
   const counts: Readonly<Record<keyof Usage, number | undefined>> = {
-    inputTokens: countOf(sent['prompt_tokens']),
-    outputTokens: countOf(sent['completion_tokens']),
-    cachedInputTokens: countOf(input['cached_tokens']) ?? countOf(sent['prompt_cache_hit_tokens']),
-    reasoningTokens: countOf(output['reasoning_tokens']),
+    inputTokens: tokensOf(sent['prompt_tokens']),
+    outputTokens: tokensOf(sent['completion_tokens']),
+    cachedInputTokens: tokensOf(input['cached_tokens']) ?? tokensOf(sent['prompt_cache_hit_tokens']),
+    reasoningTokens: tokensOf(output['reasoning_tokens']),
   };
   return [{ type: 'usage', usage: counts as Partial<Usage> }];
 }

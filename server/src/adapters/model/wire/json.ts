@@ -17,6 +17,19 @@ export const countOf = (x: unknown): number | undefined =>
   typeof x === 'number' && Number.isInteger(x) && x >= 0 && x <= maxCount ? x : undefined;
 
 /**
+ * More than any model reads or writes in one call (10 million are the most that is sold), with room for providers that count
+ * several requests of theirs as one. What is beyond is a mistake of the endpoint, which would spend a budget at once and
+ * stand in every sum for ever. It says nothing of how many there were, so it is no count: what was asked and said is estimated.
+ */
+const maxTokens = 2 ** 24;
+
+/** The value as a count of tokens when it is one that can be. */
+export const tokensOf = (x: unknown): number | undefined => {
+  const count = countOf(x);
+  return count !== undefined && count <= maxTokens ? count : undefined;
+};
+
+/**
  * Whether no more than `depth` objects and lists stand within each other, and there are no more than `units` of values and
  * of their text: no more of them are looked at.
  */

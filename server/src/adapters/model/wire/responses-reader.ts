@@ -12,7 +12,7 @@
 import type { Usage } from 'schema/projection';
 import type { Chunk, ChunkReader } from './chunk.ts';
 import { maxAnswer } from './drain.ts';
-import { countOf, isRecord, listOf, textOf, type Json } from './json.ts';
+import { countOf, isRecord, listOf, textOf, tokensOf, type Json } from './json.ts';
 import { createItems, typeOf, type Item, type ItemType, type Part, type Told } from './responses-items.ts';
 import { createRepeats } from './responses-repeats.ts';
 
@@ -286,10 +286,10 @@ function readUsage(sent: unknown): Chunk[] {
   const input = isRecord(sent['input_tokens_details']) ? sent['input_tokens_details'] : {};
   const output = isRecord(sent['output_tokens_details']) ? sent['output_tokens_details'] : {};
   const counts: Readonly<Record<keyof Usage, number | undefined>> = {
-    inputTokens: countOf(sent['input_tokens']),
-    outputTokens: countOf(sent['output_tokens']),
-    cachedInputTokens: countOf(input['cached_tokens']),
-    reasoningTokens: countOf(output['reasoning_tokens']),
+    inputTokens: tokensOf(sent['input_tokens']),
+    outputTokens: tokensOf(sent['output_tokens']),
+    cachedInputTokens: tokensOf(input['cached_tokens']),
+    reasoningTokens: tokensOf(output['reasoning_tokens']),
   };
   return [{ type: 'usage', usage: counts as Partial<Usage> }];
 }
