@@ -321,8 +321,8 @@ export const guards: readonly Guard[] = [
       ),
       change(
         'src/app/actor/actor.ts',
-        '{ through: revision, superseded, checkpoint }',
-        '{ through: revision, superseded: [], checkpoint }',
+        'through: revision, superseded, checkpoint }',
+        'through: revision, superseded: [], checkpoint }',
       ),
     ],
   },
