@@ -80,3 +80,15 @@ it('thoughts that only their model can read are as long as that is, where nobody
   expect([of(0), of(thought - 5)]).toEqual([of(), thought - 5]);
   expect(of(1e9)).toBeLessThan(2.01 * thought);
 });
+
+it('thoughts are weighed however many values stand in them (broke: more than the stack takes as arguments failed the step)', () => {
+  // The wire keeps 131,000 of one part, where the stack of a server took some 125,000; that of a test takes more.
+  const part = {
+    type: 'reasoning',
+    encrypted_content: 'x'.repeat(40),
+    more: Array<number>(1_000_000).fill(0),
+  };
+  expect(thoughtsOf({ reasoning: '', native: { ...native, parts: [part] }, usage: null })).toBe(
+    Math.ceil(('reasoning'.length + 40) / 4),
+  );
+});

@@ -74,7 +74,9 @@ function unitsIn(values: readonly unknown[]): number {
   while (left.length > 0) {
     const value = left.pop();
     if (typeof value === 'string') units += value.length;
-    else if (typeof value === 'object' && value !== null) left.push(...(Object.values(value) as unknown[]));
+    // One by one: as arguments of one call they would be more than the stack takes.
+    else if (typeof value === 'object' && value !== null)
+      for (const inner of Object.values(value) as unknown[]) left.push(inner);
   }
   return units;
 }
