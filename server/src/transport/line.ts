@@ -6,9 +6,10 @@
  * The bounds of one operation do not hold many of them: 250 answers of 12 MB are 3 GB, and their reads are all that the
  * database has connections for.
  *
- * Invariants: of one token first come, first served, who has a place already before the others, and then what is urgent; tokens in turn; who has
- * left keeps no place in the line; a token has at most `ofOne` places, and in all of them together `ofAll` work; between
- * two that begin the event loop goes round, since a thousand that follow one another at once leave nobody else heard.
+ * Invariants: of one token first come, first served, who has a place already before the others, and then what is urgent;
+ * tokens in turn; who has left keeps no place in the line; a token has at most `ofOne` places, and in all of them together
+ * `ofAll` work; between two that begin the event loop goes round, since a thousand that follow one another at once leave
+ * nobody else heard.
  */
 import { setImmediate } from 'node:timers';
 import type { Access } from 'schema/services';

@@ -123,7 +123,7 @@ export class WorkstreamWatches {
     return [...Object.keys(this.#gone), ...gone.map(({ watchId }) => watchId)];
   }
 
-  /** And nobody cancelled it here. */
+  /** It is shown as one that has not ended, and nobody cancelled it here. */
   #isShownLiving(watchId: string): boolean {
     const watch = this.of(watchId);
     return watch !== null && watch.status !== 'ENDED' && !this.#cancelled.has(watchId);

@@ -2,8 +2,8 @@
  * Owns: the text of `weir.config.json` → bindings, or everything that is wrong with it.
  * Does not own: what may stand in it (`format.ts`), when it is read (`watch.ts`).
  *
- * Invariants: every fault is listed at once, with its place and what to do, up to a number that somebody reads. No sentence holds a key, wherever in the file it
- * was written: of what stands there, nothing is repeated but what `show.ts` knows.
+ * Invariants: every fault is listed at once, with its place and what to do, up to a number that somebody reads. No sentence
+ * holds a key, wherever in the file it was written: of what stands there, nothing is repeated but what `show.ts` knows.
  */
 import { isAbsolute, join } from 'node:path';
 import type * as z from 'zod';
