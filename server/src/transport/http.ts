@@ -28,6 +28,7 @@ import { refusedHost, refusedOrigin } from './origin.ts';
 import { graphiqlPolicy, setSecurityHeaders } from './security-headers.ts';
 import { createSessionRoute } from './session.ts';
 import { createStaticRoute } from './static.ts';
+import { isUrgentRequest } from './urgent.ts';
 import { serveSockets } from './websocket.ts';
 
 export interface HttpDeps {
@@ -110,7 +111,9 @@ export async function startHttp(deps: HttpDeps): Promise<HttpServer | ListenFail
       ...createSending(req, res, deps.unreadMs ?? 30_000),
     };
     // Whose token was revoked meanwhile is told so by what begins.
-    await turn(admission.viewer.tokenId, asker.leave).catch(() => undefined);
+    await isUrgentRequest(req, asker.leave)
+      .then((urgent) => turn(admission.viewer.tokenId, asker.leave, urgent))
+      .catch(() => undefined);
     if (caller.signal.aborted) return;
     await graphql(req, res, { services, viewer: admission.viewer, caller: caller.signal, asker });
   };

@@ -141,8 +141,11 @@ export function unlessRevoked(line: Line, onRevoked: Access['onRevoked']): Line 
   };
 }
 
-/** Where everything begins: resolves when it is the turn of this token to be looked at. Rejects as a line does. */
-export function createTurns(): (token: string, leave: AbortSignal) => Promise<void> {
+/** Resolves when it is the turn of this token to have an operation looked at. Rejects as a line does. */
+export type Turns = (token: string, leave: AbortSignal, urgent: boolean) => Promise<void>;
+
+/** Where everything begins. */
+export function createTurns(): Turns {
   const line = createLine({ ofAll: 1, ofOne: 1 });
-  return async (token, leave) => (await line(token, leave)).free();
+  return async (token, leave, urgent) => (await line(token, leave, urgent)).free();
 }

@@ -28,6 +28,8 @@ import { admit, notAdmitted, tokenOf, type Admission } from './access.ts';
 import type { Asked } from './answers.ts';
 import { callerGone, isStorageUnavailable, maxBodyBytes, type Faults } from './faults.ts';
 import type { GraphQLEngine } from './graphql.ts';
+import type { Turns } from './line.ts';
+import { isUrgent } from './urgent.ts';
 
 export interface Sockets {
   /** Takes over an upgrade request that was found allowed. */
@@ -82,8 +84,7 @@ export function serveSockets(deps: {
   readonly access: Access;
   readonly faults: Faults;
   readonly log: Log;
-  /** Resolves when it is the turn of this token to be looked at. */
-  readonly turn: (token: string, leave: AbortSignal) => Promise<void>;
+  readonly turn: Turns;
 }): Sockets {
   const { graphql, services, access, faults, log, turn } = deps;
   const sockets = new WebSocketServer({
@@ -147,7 +148,7 @@ export function serveSockets(deps: {
       };
       try {
         if (!extra.admission) throw notAdmitted();
-        await turn(extra.admission.viewer.tokenId, work.caller.signal);
+        await turn(extra.admission.viewer.tokenId, work.caller.signal, isUrgent(params.query));
         const viewer = await extra.admission.again();
         if (!viewer) {
           extra.socket.close(4401, tokenRevoked);

@@ -442,14 +442,16 @@ export function createFakeServices() {
       },
     },
     approvals: {
-      decide: () =>
-        Promise.resolve({
+      decide: (by, input) => {
+        record('decide', by, input);
+        return Promise.resolve({
           type: 'Rejected',
           code: 'APPROVAL_GONE',
           message: 'That cycle is not open.',
           retryable: false,
           currentCycleIds: ['c2'],
-        }),
+        });
+      },
       list: () => {
         const items = [...workstreams.values()].flatMap((w) =>
           modelOf(w).projection.cycles.map((cycle) => ({ workstreamId: w.id, cycle })),

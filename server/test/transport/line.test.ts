@@ -1,11 +1,13 @@
 /** That what is large waits for one another, and nothing else does: however much a caller asks for, the others are answered. */
 import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 import { sampleEntries } from '../../../schema/test/sample-entries.ts';
+import { schema } from 'schema';
 import type { Reading } from 'schema/services';
 import type { HttpDeps } from '../../src/transport/http.ts';
+import { urgentMutations } from '../../src/transport/urgent.ts';
 import { admitted, serve, workstreamId, type Frame } from './harness.ts';
 
 const query = (name: string, selection = 'id'): string =>
@@ -152,6 +154,90 @@ describe('The commands of one token', () => {
     expect(answered).toBeLessThan(500);
     await vi.waitFor(() => expect(answered).toBe(1_000), { interval: 5, timeout: 10_000 });
   });
+});
+
+describe('Stop and decisions', () => {
+  const input = `key: "intent-0001", workstreamId: "${workstreamId('w1')}"`;
+  const urgent = {
+    stopTurn: `mutation { stopTurn(input: { ${input} }) { __typename } }`,
+    decideApproval: `mutation { decideApproval(input: { ${input}, cycleId: "c", callId: "d", argumentsHash: "e", verdict: APPROVED }) { __typename } }`,
+  };
+  const calledLast = async ({ fake }: Awaited<ReturnType<typeof begin>>, count: number): Promise<number> => {
+    await vi.waitFor(() => expect(fake.calls).toHaveLength(count), { interval: 5, timeout: 5_000 });
+    return fake.calls.findIndex(({ verb }) => verb !== 'create');
+  };
+
+  it.each(urgentMutations)(
+    'do not stand behind what else came before them on a socket: %s (D-1)',
+    async (name) => {
+      const server = await begin();
+      const socket = await admitted(server.openSocket());
+      for (const id of names('m', 200)) ask(socket, id, mutation);
+      ask(socket, 'urgent', urgent[name]);
+      // Of so many, more than one message may be in what is read at once.
+      expect(await calledLast(server, 201)).toBeLessThan(100);
+    },
+  );
+
+  it.each(urgentMutations)(
+    'do not stand behind what else came before them by HTTP: %s (D-1)',
+    async (name) => {
+      const server = await begin();
+      const connection = connect(server.http.port, '127.0.0.1');
+      onTestFinished(() => void connection.destroy());
+      const text = (query: string): string => {
+        const body = JSON.stringify({ query });
+        return `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer good\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      };
+      connection.write([...names('m', 100).map(() => mutation), urgent[name]].map(text).join(''));
+      expect(await calledLast(server, 101)).toBeLessThan(50);
+    },
+  );
+
+  it('are mutations that there are, by these names', () => {
+    const fields = Object.keys(schema.getMutationType()!.getFields());
+    expect(urgentMutations.filter((name) => !fields.includes(name))).toEqual([]);
+  });
+});
+
+describe('A request', () => {
+  const send = async (head: string, ...parts: readonly string[]) => {
+    const { http } = await begin();
+    const connection = connect(http.port, '127.0.0.1');
+    onTestFinished(() => void connection.destroy());
+    let answer = '';
+    connection.on('data', (data: Buffer) => (answer += data.toString()));
+    connection.write(
+      `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer good\r\ncontent-type: application/json\r\n${head}\r\n\r\n`,
+    );
+    for (const part of parts) {
+      await new Promise((resolve) => setImmediate(resolve));
+      connection.write(part);
+    }
+    await vi.waitFor(() => expect(answer).toContain('\r\n\r\n'), { interval: 5, timeout: 5_000 });
+    return answer;
+  };
+  const body = JSON.stringify({ query: mutation });
+
+  it.each([
+    ['with no body at all', ['content-length: 0'], '400 Bad Request'],
+    ['in chunks of which there is none', ['transfer-encoding: chunked', '0\r\n\r\n'], '400 Bad Request'],
+    [
+      'that comes letter by letter',
+      [`content-length: ${body.length}`, ...body],
+      '{"data":{"createWorkstream":{"__typename":"CreateWorkstreamPayload"}}}',
+    ],
+    [
+      'in chunks of one letter',
+      ['transfer-encoding: chunked', ...[...body].map((letter) => `1\r\n${letter}\r\n`), '0\r\n\r\n'],
+      '{"data":{"createWorkstream":{"__typename":"CreateWorkstreamPayload"}}}',
+    ],
+  ] as const)(
+    '%s is answered, though it was looked into before its turn',
+    async (_, [head, ...parts], answer) => {
+      expect(await send(head, ...parts)).toContain(answer);
+    },
+  );
 });
 
 describe('The queries of several tokens', () => {
