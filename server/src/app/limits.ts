@@ -1,14 +1,14 @@
 /**
  * Owns: how much a model reads as its endpoint says when it refuses what is too long (D-39): less than it is set up for
  * is believed for a while, or until it is set up otherwise: the endpoint may have been started anew, or have meant
- * something else.
+ * something else. And whether it was set up otherwise when it said so.
  * Does not own: that it refused for that, or what it serves by its own list (the model adapter).
  *
  * Invariant: no refusal makes a window larger, or smaller than a model can have.
  */
 import { canBeWindow } from '../core/context/meter.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Model, ModelInfo, ModelOutcome } from '../ports/model.ts';
+import type { Model, ModelInfo } from '../ports/model.ts';
 
 /**
  * "maximum context length is 8192 tokens", "available context size (4,096 tokens)": the number that follows at once, unless
@@ -43,15 +43,9 @@ export function withLimits<T extends Model>(model: T, clock: Clock): T {
     return { ...info, window: said.window, problem: info.problem ?? problem };
   }
 
-  /** `asked`: as they were set up when it was asked; what is set up otherwise since was not meant. */
-  function learn(outcome: ModelOutcome, asked: readonly ModelInfo[]): void {
-    if (outcome.type !== 'failed' || outcome.kind !== 'CONTEXT_OVERFLOW') return;
-    const window = Number(limit.exec(outcome.message)?.[1]?.replaceAll(',', ''));
-    if (!canBeWindow(window)) return;
-    const of = (models: readonly ModelInfo[]) => models.find(({ alias }) => alias === outcome.alias);
-    const [before, info] = [of(asked), of(model.list())];
-    if (!before || !info || setUpOf(before) !== setUpOf(info)) return;
-    if (window >= (known(info).window ?? Infinity)) return;
+  function learn(message: string, info: ModelInfo): void {
+    const window = Number(limit.exec(message)?.[1]?.replaceAll(',', ''));
+    if (!canBeWindow(window) || window >= (known(info).window ?? Infinity)) return;
     learnt.set(info.alias, { window, setUp: setUpOf(info), at: clock.now() });
   }
 
@@ -61,7 +55,13 @@ export function withLimits<T extends Model>(model: T, clock: Clock): T {
     async call(request, signal, onEvent) {
       const asked = model.list();
       const outcome = await model.call(request, signal, onEvent);
-      learn(outcome, asked);
+      if (outcome.type !== 'failed' || outcome.kind !== 'CONTEXT_OVERFLOW') return outcome;
+      const of = (models: readonly ModelInfo[]) => models.find(({ alias }) => alias === outcome.alias);
+      const [before, now] = [of(asked), of(model.list())];
+      if (!before) return outcome;
+      // What is set up otherwise since was not meant.
+      if (!now || setUpOf(before) !== setUpOf(now)) return { ...outcome, outdated: true };
+      learn(outcome.message, now);
       return outcome;
     },
   };

@@ -1,7 +1,7 @@
 /** Owns: what is learnt of an endpoint that says, as it refuses what is too long, how much its model reads (D-39). */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { withLimits } from '../../src/app/limits.ts';
-import type { Model, ModelFault, ModelInfo } from '../../src/ports/model.ts';
+import type { Model, ModelFault, ModelInfo, ModelOutcome } from '../../src/ports/model.ts';
 import { containing } from '../adapters/storage/fixtures.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createFakeModel, type FakeModel } from '../support/fake-model.ts';
@@ -25,6 +25,8 @@ beforeEach(() => {
 });
 
 const [{ alias }] = createFakeModel().list() as [ModelInfo];
+/** What is made of its last refusal. */
+let outcome: ModelOutcome;
 const window = (): number | null => model.list().find((known) => known.alias === alias)!.window;
 
 /** It is asked, and fails. */
@@ -44,7 +46,7 @@ async function refuses(
   const ended = model.call(request, new AbortController().signal, () => {});
   meanwhile();
   fake.calls.at(-1)!.fail({ kind, alias, message });
-  await ended;
+  outcome = await ended;
 }
 
 describe('A refusal', () => {
@@ -92,10 +94,13 @@ describe('A refusal', () => {
     expect(window()).toBeNull();
   });
 
-  it('of a call that began before the model was set up otherwise changes nothing', async () => {
+  it('of a call that began before the model was set up otherwise changes nothing, and is told to be of that', async () => {
     const hotReload = (): void => void (info = { window: 128_000, description: 'another endpoint' });
     await refuses('maximum context length is 6000 tokens', 'CONTEXT_OVERFLOW', hotReload);
     expect(window()).toBe(128_000);
+    expect(outcome).toMatchObject({ outdated: true });
+    await refuses('maximum context length is 6000 tokens');
+    expect(outcome).not.toHaveProperty('outdated');
   });
 
   it('is forgotten when the model is set up otherwise', async () => {

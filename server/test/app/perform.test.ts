@@ -142,6 +142,18 @@ describe('A model call', () => {
     expect((await end())?.event).toMatchObject({ room: { window, overhead } });
   });
 
+  it.each([
+    ['is gone', 'gone', true],
+    ['is there', 'small', false],
+  ])(
+    'says of who failed that it stands in for the chosen model when that %s',
+    async (_, chosen, standsIn) => {
+      const call = await ask({ model: { alias: chosen, temperature: null, effort: null } });
+      call!.fail({ alias: 'open', kind: 'CONTEXT_OVERFLOW' });
+      expect((await end())?.event).toMatchObject({ outcome: { alias: 'open', standsIn } });
+    },
+  );
+
   it('is over at once when it is stopped while its prompt is being made, and nobody is asked', async () => {
     system = new Promise(() => undefined);
     await ask();

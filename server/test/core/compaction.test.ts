@@ -5,6 +5,7 @@
 import { activityOf, compactionAdvice, hasFailed, isCompacting, type Entry } from 'schema/projection';
 import { describe, expect, it } from 'vitest';
 import { lower } from '../../src/core/conversation/lower.ts';
+import type { ModelFault } from '../../src/core/models/fault.ts';
 import { all, callIds, kinds, last, outcome, queued, shows } from './support/telling.ts';
 import { ann, bob, createWorld, type Provider, type World } from './support/world.ts';
 
@@ -87,13 +88,13 @@ const tooLongFor = (alias: string, message: string) =>
   ({ ...refused, kind: 'CONTEXT_OVERFLOW', alias, othersLeft: false, message }) as const;
 
 /** Who is asked in its place refuses it; `tokens` of history, of the 4,000 that the chosen model reads. */
-function refusedByFallback(tokens: number, othersLeft = false): World {
+function refusedByFallback(tokens: number, othersLeft = false, more: Partial<ModelFault> = {}): World {
   const w = long(tokens);
   w.send('fix it, please');
   w.store();
   w.endModel({ ...refused, message: 'No key.' });
   w.store();
-  w.endModel({ ...tooLongFor('spare', 'The spare says: too long.'), othersLeft });
+  w.endModel({ ...tooLongFor('spare', 'The spare says: too long.'), othersLeft, ...more });
   return w;
 }
 
@@ -400,6 +401,30 @@ describe('what does not fit', () => {
     w.summarised('In short.');
     w.store();
     expect(w.modelCalls[0]).toMatchObject({ lane: null, givenUp: [] });
+  });
+
+  it('of what stands in for a model that is gone is believed, when no other is left (broke: the turn failed, since a fallback seemed to have refused)', () => {
+    const w = refusedByFallback(1_000, true, { standsIn: true });
+    expect(isCompacting(w.state.projection)).toBe(false);
+    w.store();
+    w.endModel({ ...tooLongFor('other', 'The other says: too long.'), standsIn: true });
+    expect(trigger(w)).toBe('OVERFLOW');
+    w.store();
+    w.summarised('In short.');
+    w.store();
+    expect(w.modelCalls[0]).toMatchObject({ lane: null, givenUp: [] });
+  });
+
+  it('by what was set up before is asked about once more, as it is set up now (broke: history was summarised for an endpoint that was left)', () => {
+    const w = long(1_000);
+    w.send('fix it, please');
+    w.store();
+    const outdated = { ...tooLongFor('test', 'The old one says: too long.'), outdated: true };
+    expect(notices(w, () => w.endModel(outdated))).toMatch(/old one says.*set up otherwise since/);
+    w.store();
+    expect(w.modelCalls[0]).toMatchObject({ lane: null, givenUp: [] });
+    w.endModel(outdated);
+    expect(trigger(w)).toBe('OVERFLOW');
   });
 
   it('of a fallback that refuses, and of which there is no summary, tells what failed first and all that followed (broke: all were asked once more)', () => {

@@ -43,6 +43,9 @@ beforeAll(async () => {
     before: { window },
     overstated: { window: 128_000 },
     after: { window: 200_000 },
+    moving: { window: 128_000 },
+    leaving: { window: 128_000, fallbacks: ['staying'] },
+    staying: {},
   });
 });
 afterAll(() => world?.end());
@@ -538,6 +541,34 @@ describe.concurrent('another model', () => {
     expect(await talk.say('And now?')).toMatchObject({ type: 'COMPLETED' });
     expect(tokensOfBody(talk.requests[sent]!)).toBeGreaterThan(window);
     expect(ofKind(await talk.history(), 'CHECKPOINT')).toEqual([]);
+  });
+
+  it('that an alias stands for since it was asked is asked, too, before anything is summarised (broke: it was, for one that was left)', async () => {
+    const talk = await world.talk('moving');
+    await talk.fill(3);
+    talk.answer(async () => {
+      await world.setUp('moving', { model: 'moved', window: 200_000 });
+      return tooLong['HTTP 413'];
+    });
+    world.answer('moved', plainly('There is room here.'));
+    expect(await talk.say('And now?')).toMatchObject({ type: 'COMPLETED' });
+    const answers = ofKind(await talk.history(), 'ASSISTANT');
+    expect(answers.at(-1)).toMatchObject({ text: 'There is room here.', model: 'moved' });
+    expect(ofKind(await talk.history(), 'CHECKPOINT')).toEqual([]);
+  });
+
+  it('that stands in for one that is gone, and refuses without saying what it reads, has the history summarised (broke: the turn failed)', async () => {
+    const talk = await world.talk('leaving');
+    await talk.fill(4);
+    await world.setUp('leaving', null);
+    world.answer(
+      'staying',
+      either(plainly(summary), (body) =>
+        tokensOfBody(body) < 5_000 ? plainly('Yes.')(body) : tooLong['HTTP 413'],
+      ),
+    );
+    expect(await talk.say('And now?')).toMatchObject({ type: 'COMPLETED' });
+    expect(ofKind(await talk.history(), 'CHECKPOINT')).toHaveLength(1);
   });
 
   it('that was chosen after a summary shows its own window in a fork (broke: that of the one before)', async () => {

@@ -4,7 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
+import { modelsQuery } from 'schema/client-kit';
 import type { Entry, TurnOutcome } from 'schema/projection';
 import { newKey, type Api, type Result } from '../../../e2e/support/api.ts';
 import { brokenLaws } from '../../../e2e/support/journal-laws.ts';
@@ -52,6 +53,10 @@ export interface ContextWorld {
   readonly api: Api;
   /** A workstream of the model of this name. */
   talk(model: string): Promise<Talk>;
+  /** From now on: the answer to each request of this model, by the name its endpoint knows. */
+  answer(model: string, say: (body: ChatBody) => Step | Promise<Step>): void;
+  /** Sets this model up otherwise, or takes it away; resolves when the server has it so. */
+  setUp(name: string, settings: { readonly model: string; readonly window: number } | null): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -63,7 +68,8 @@ export async function createContextWorld(models: Readonly<Record<string, object>
   const endpoint = bench.provider.url;
   const all: Record<string, object> = {};
   for (const [name, settings] of Object.entries(models)) all[name] = { endpoint, model: name, ...settings };
-  writeFileSync(config, JSON.stringify({ models: all }));
+  const write = (): void => writeFileSync(config, JSON.stringify({ models: all }));
+  write();
   const { api } = await bench.join({ env: { WEIR_CONFIG: config, WEIR_WORKSPACES: place.workspaces } });
   const answers = new Map<string, (body: ChatBody) => Step | Promise<Step>>();
   const numbers = new Map<string, number[]>();
@@ -158,6 +164,21 @@ export async function createContextWorld(models: Readonly<Record<string, object>
     bench,
     api,
     talk,
+    answer: (model, say) => void answers.set(model, say),
+    async setUp(name, settings) {
+      if (settings === null) delete all[name];
+      else all[name] = { endpoint, ...settings };
+      write();
+      await vi.waitFor(
+        async () => {
+          const answer = await api.transport.request(modelsQuery, {});
+          if (!answer.ok) throw new Error('the models are not told');
+          const is = answer.data.models.find(({ alias }) => alias === name)?.description ?? null;
+          expect(is).toEqual(settings && expect.stringContaining(settings.model));
+        },
+        { timeout: 30_000, interval: 50 },
+      );
+    },
     async end() {
       await bench.end();
       await removePlace(place);

@@ -159,7 +159,14 @@ export function createPerformer(deps: PerformerDeps): Performer {
         );
         text.flush();
         const models = model.list();
-        const outcome = ended.type === 'failed' && passedOver ? { ...ended, othersLeft: true } : ended;
+        const outcome: ModelOutcome =
+          ended.type === 'failed'
+            ? {
+                ...ended,
+                othersLeft: passedOver || ended.othersLeft,
+                standsIn: !models.some(({ alias }) => alias === deed.model.alias),
+              }
+            : ended;
         const cost = costOf(asked, outcome, said, models);
         const left =
           outcome.type === 'answered'

@@ -70,6 +70,10 @@ export interface ModelFault {
   readonly othersLeft: boolean;
   /** It was found here that the request would not fit; no endpoint was asked. */
   readonly local?: boolean;
+  /** The model that was asked for is not set up any more: this one answers for it, as if it had been chosen. */
+  readonly standsIn?: boolean;
+  /** It has been set up otherwise since it was asked: what it said may not hold any more. */
+  readonly outdated?: boolean;
   /** HTTP status of the answer, where one came that was not a stream yet. */
   readonly status?: number;
   /** One sentence: what failed, at which alias and endpoint (no credentials), and what to try. */

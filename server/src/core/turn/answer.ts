@@ -19,7 +19,7 @@ import { contextOf, isLatched, type Attempt, type Overflow, type State } from '.
 import { isSpent } from './budget.ts';
 import { prepareCalls } from './calls.ts';
 import { beginCompaction, isDueAtEnd } from './compaction.ts';
-import { askAgain, askModel, voidEarlier } from './model-call.ts';
+import { askAgain, askAsSetUp, askModel, mayBeOutdated, voidEarlier } from './model-call.ts';
 import { endWithOverflow } from './overflow.ts';
 import { drain } from './queue.ts';
 import { settleTurn } from './settle.ts';
@@ -75,6 +75,8 @@ export function modelEnded(
     }
     case 'failed': {
       const isTooLong = remedies[outcome.kind] === 'COMPACT';
+      if (isTooLong && isChosen && mayBeOutdated(attempt, outcome))
+        return askAsSetUp(draft, attempt, outcome);
       const isPassedOver = isTooLong && isOfFallback(draft.state, attempt, outcome);
       const isOverflow = isTooLong && !isPassedOver;
       const made = isOverflow && isChosen ? makeRoom(draft, attempt, outcome) : null;
@@ -99,9 +101,13 @@ export function modelEnded(
   }
 }
 
-/** What is too long for a fallback alone, as far as is known: it is passed over, and costs the chosen model no history. */
+/**
+ * What is too long for a fallback alone, as far as is known: it is passed over, and costs the chosen model no history. The
+ * last one to stand in for a model that is gone is no such.
+ */
 const isOfFallback = (state: State, { alias }: Attempt, fault: ModelFault): boolean =>
-  fault.alias !== alias && (fault.local === true || mayFit(contextOf(state)));
+  fault.alias !== alias &&
+  (fault.local === true || (mayFit(contextOf(state)) && (fault.othersLeft || !fault.standsIn)));
 
 /**
  * It does not fit: once between two answers room is made for that (D-39), also where a summary was made before for what we

@@ -79,6 +79,16 @@ export function askAgain(
   }
 }
 
+/** It was refused by what was set up before. Once: settings that change with every answer are no reason to go on asking. */
+export const mayBeOutdated = ({ ladder }: Attempt, fault: ModelFault): boolean =>
+  fault.outdated === true && ladder.number === 1;
+
+/** Asks as it is set up now. */
+export function askAsSetUp(draft: StepDraft, { ladder }: Attempt, fault: ModelFault): StepDraft {
+  const told = `${fault.message} It has been set up otherwise since, so it is asked again.`;
+  return askModel(notice(draft, 'MODEL_RETRY', told), { ...ladder, number: ladder.number + 1 });
+}
+
 /** The wait is over: the next attempt. */
 export function backoffOver(draft: StepDraft, messageId: string): StepDraft {
   const { attempt } = draft.state;
