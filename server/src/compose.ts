@@ -2,11 +2,11 @@
  * Owns: choosing the real thing for every port, and the order in which parts start and stop. Nothing else constructs
  * adapters.
  *
- * Start: is the port free → database → node's lock and session → registry → services → HTTP → live turns carry on, watches
+ * Start: is the port free → data folder → database → node's lock and session → registry → services → HTTP → live turns carry on, watches
  * are polled. Stop: refuse new work → end polls → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
  * close the database. Live turns carry on at the next start.
  */
-import { lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -44,6 +44,7 @@ import { createServices } from './app/services/index.ts';
 import { createTokens } from './app/services/tokens.ts';
 import { createTeller } from './app/watches/tell.ts';
 import type { Config } from './config.ts';
+import { claimFolder, faultOfFolder, nodeIdOf } from './data-folder.ts';
 import { StorageUnavailableError } from './ports/storage-unavailable.ts';
 import { cannotListen, startHttp } from './transport/http.ts';
 import { lineOf, unlessRevoked } from './transport/line.ts';
@@ -122,12 +123,8 @@ async function assemble(
   if (deaf) return { type: 'refused', message: deaf.message };
   try {
     makeFolder(config.dataDir);
-    const linked = linkedIn(config.dataDir);
-    if (linked !== null)
-      return {
-        type: 'refused',
-        message: `${linked} is a symbolic link, and a copy of ${config.dataDir} would work in what it leads to. Put the folder itself in its place, or move all of ${config.dataDir} to where there is room and set WEIR_DATA to that.`,
-      };
+    const message = faultOfFolder(config.dataDir, config.databaseUrl === null);
+    if (message !== null) return { type: 'refused', message };
   } catch (error) {
     return unusable(config.dataDir, error);
   }
@@ -143,7 +140,12 @@ async function assemble(
   const host = hostname();
   let nodeId: string;
   try {
-    nodeId = config.node ?? stableNodeId(config.dataDir);
+    const message = claimFolder(config.dataDir, storage.identity);
+    if (message !== null) {
+      await storage.close();
+      return { type: 'refused', message };
+    }
+    nodeId = config.node ?? nodeIdOf(config.dataDir, () => ids.random128());
   } catch (error) {
     await storage.close();
     return unusable(config.dataDir, error);
@@ -410,23 +412,3 @@ const unusable = (dataDir: string, error: unknown): StartOutcome => ({
   type: 'refused',
   message: `The data folder ${dataDir} cannot be used (${(error as NodeJS.ErrnoException).code ?? String(error)}). Set WEIR_DATA to a folder that this user may write.`,
 });
-
-/** What would not be copied with the data folder it is in; null: nothing. Throws when that cannot be seen. */
-const linkedIn = (dataDir: string): string | null =>
-  ['postgres', 'workspaces']
-    .map((name) => join(dataDir, name))
-    .find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) ?? null;
-
-/** Made once; a data folder is one node for ever. */
-function stableNodeId(dataDir: string): string {
-  const path = join(dataDir, 'node-id');
-  try {
-    const known = readFileSync(path, 'utf8').trim();
-    if (known !== '') return known;
-  } catch {
-    // First start of this folder.
-  }
-  const made = systemIds.random128();
-  writeFileSync(path, `${made}\n`);
-  return made;
-}

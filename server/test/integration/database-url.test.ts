@@ -2,7 +2,7 @@
  * Owns: a server on a database it was given: what it makes there, what it leaves there, what it refuses. Does not own:
  * the embedded one (`e2e/specs/process.test.ts`).
  */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makePlace, removePlace, spawnWeir, startWeir, type Place } from '../../../e2e/support/weir.ts';
@@ -77,6 +77,65 @@ describe('with DATABASE_URL', () => {
     expect(older.output()).toMatch(/newer/i);
     expect(await database.sql('select * from weir_migration order by id')).toEqual(before);
     expect(await openSessions()).toEqual([]);
+  });
+
+  /** It does not start: what it says. */
+  const refusal = async (databaseUrl: string | undefined): Promise<string> => {
+    const weir = spawnWeir(place, databaseUrl === undefined ? {} : { databaseUrl });
+    cleanup.push(() => weir.kill('SIGKILL'));
+    expect(await weir.exited).toEqual({ code: 1, signal: null });
+    expect(weir.output().trim().split('\n')).toHaveLength(1);
+    return weir.output();
+  };
+  const mark = (): string => join(place.data, 'database-id');
+
+  it('refuses a data folder of another database, a copy of it or the embedded one, and leaves it as it is (broke: each took what the other made in it for its own)', async () => {
+    const weir = await startWeir({ databaseUrl: database.url }, place);
+    expect(await weir.stop()).toEqual({ code: 0, signal: null });
+    const copy = await createDatabase({ copyOf: database });
+    cleanup.push(() => copy.drop());
+    const before = readFileSync(mark(), 'utf8');
+    expect(await refusal(copy.url)).toMatch(
+      /does not name the database at DATABASE_URL, .*WEIR_DATA.*delete .*database-id/,
+    );
+    expect(await refusal(undefined)).toMatch(/belongs to a database elsewhere, and DATABASE_URL is not set/);
+    expect(existsSync(join(place.data, 'postgres'))).toBe(false);
+    expect(readFileSync(mark(), 'utf8')).toBe(before);
+    // As that says: it took the place of the other.
+    rmSync(mark());
+    const next = await startWeir({ databaseUrl: copy.url }, place);
+    expect(await next.stop()).toEqual({ code: 0, signal: null });
+    expect(await refusal(database.url)).toMatch(/belongs to another one/);
+  });
+
+  it('refuses a data folder that has a database in it, and says nothing in it of its own', async () => {
+    mkdirSync(join(place.data, 'postgres'), { recursive: true });
+    writeFileSync(join(place.data, 'postgres', 'PG_VERSION'), '18\n');
+    expect(await refusal(database.url)).toMatch(
+      /belongs to the database in it, and DATABASE_URL names another/,
+    );
+    expect(existsSync(mark())).toBe(false);
+  });
+
+  it('refuses one that says of itself what cannot be read', async () => {
+    mkdirSync(mark(), { recursive: true });
+    expect(await refusal(database.url)).toMatch(/delete .*database-id/);
+  });
+
+  it('is given to one of two that start in a new folder at once, and to the same one for ever', async () => {
+    const other = await createDatabase({ empty: true });
+    cleanup.push(() => other.drop());
+    const urls = [database.url, other.url];
+    const both = urls.map((databaseUrl, i) =>
+      spawnWeir(place, { databaseUrl, env: { WEIR_NODE: `n${i}`, PORT: '0' } }),
+    );
+    for (const weir of both) cleanup.push(() => weir.kill('SIGKILL'));
+    await Promise.race(both.map((weir) => weir.exited));
+    const lost = both.findIndex((weir) => !weir.isRunning());
+    expect(both[lost]!.output()).toMatch(/belongs to another one/);
+    expect(both[1 - lost]!.isRunning()).toBe(true);
+    await both[1 - lost]!.kill('SIGKILL');
+    expect(await refusal(urls[lost])).toMatch(/belongs to another one/);
   });
 
   it('refuses a database that is not there, in one sentence without the password', async () => {

@@ -50,11 +50,14 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A migrated database of its own; drop it in `afterAll`. `empty`: without any table. */
-export async function createDatabase(options: { readonly empty?: boolean } = {}): Promise<TestDatabase> {
+/** A migrated database of its own; drop it in `afterAll`. `empty`: without any table. `copyOf`: of one that nobody uses. */
+export async function createDatabase(
+  options: { readonly empty?: boolean; readonly copyOf?: TestDatabase } = {},
+): Promise<TestDatabase> {
   const server = inject('testServer');
   const name = `weir_test_${randomBytes(6).toString('hex')}`;
-  const template = options.empty ? 'template0' : inject('testTemplate');
+  const copied = options.copyOf && new URL(options.copyOf.url).pathname.slice(1);
+  const template = copied ?? (options.empty ? 'template0' : inject('testTemplate'));
   await run(server, `create database ${name} template ${template}`);
   const url = withDatabase(server, name);
   const pool = new pg.Pool({ connectionString: url, max: 2 });

@@ -800,6 +800,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
     close: () => Promise.resolve(),
 
     exclusive: false,
+    identity: null,
     goAway: () => void (away = true),
     comeBack: () => void (away = false),
     loseAnswers: (count = 1) => void (lost = count),

@@ -42,6 +42,8 @@ export interface Storage {
   readonly watches: WatchStore;
   /** True when only this process can reach the database: nobody can take a workstream over. */
   readonly exclusive: boolean;
+  /** Of a database elsewhere, and of no copy of it. Null: it is the one in the data folder. */
+  readonly identity: string | null;
   /** For people, for example "PostgreSQL 18.4 (embedded)". Never the address or a credential. */
   describe(): Promise<string>;
   /** Closes connections, then stops the embedded server. Bounded to about 10 s; never rejects; again does no harm. */
@@ -80,7 +82,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
     await stop();
     return gone === null ? opened : { type: 'refused', message: gone };
   }
-  const { orm, version } = opened;
+  const { orm, version, identity } = opened;
   const exclusive = kind !== '';
   let closing: Promise<void> | null = null;
   const close = async () => {
@@ -94,6 +96,7 @@ export async function openStorage(options: StorageOptions): Promise<StorageOutco
       journal: createJournal(orm),
       sessions: createSessions(connection, { exclusive }),
       exclusive,
+      identity: exclusive ? null : identity,
       ownership: createOwnership(orm),
       catalog: createCatalog(orm),
       elsewhere: createElsewhere(orm),

@@ -26,7 +26,14 @@ export interface Connection {
 
 export type OpenFailure = { readonly type: 'refused'; readonly message: string };
 export type OrmOutcome =
-  { readonly type: 'opened'; readonly orm: Orm; readonly version: string } | OpenFailure;
+  | {
+      readonly type: 'opened';
+      readonly orm: Orm;
+      readonly version: string;
+      /** Of this database and no copy of it: the same under any address, and after a failover. */
+      readonly identity: string;
+    }
+  | OpenFailure;
 
 const oldestServer = 150_000;
 /** Any number, the same in every Weir; a transaction-free lock of the connection that migrates. */
@@ -73,13 +80,14 @@ export async function openOrm(
     await client.connect();
     const server = await checkServer(client);
     if (server.type === 'refused') return server;
+    const identity = await identityOf(client);
     orm = await MikroORM.init(ormOptions(connection, options.poolMax ?? 10, options.isThere ?? (() => true)));
     const migrated = await migrate(orm, client);
     if (migrated) {
       await orm.close(true);
       return migrated;
     }
-    return { type: 'opened', orm, version: server.version };
+    return { type: 'opened', orm, version: server.version, identity };
   } catch (error) {
     await orm?.close(true).catch(() => undefined);
     return refused(explain(error, connection));
@@ -171,6 +179,22 @@ export function judgeServer(server: {
     );
   }
   return { type: 'good', version };
+}
+
+/** The cluster by what was drawn when it was made, unless that may not be known, and the database in it. */
+async function identityOf(client: pg.Client): Promise<string> {
+  const [{ oid }] = (
+    await client.query<{ oid: string }>(
+      'select oid::text from pg_database where datname = current_database()',
+    )
+  ).rows as [{ oid: string }];
+  const [cluster] = await client
+    .query<{ id: string }>('select system_identifier::text as id from pg_control_system()')
+    .then(
+      ({ rows }) => rows,
+      () => [],
+    );
+  return `${cluster?.id ?? 'unknown'}/${oid}`;
 }
 
 /** Null when the tables are up to date now. */
