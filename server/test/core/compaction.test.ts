@@ -98,6 +98,32 @@ function refusedByFallback(tokens: number, othersLeft = false, more: Partial<Mod
   return w;
 }
 
+describe.each(['NEARLY_FULL', 'FULL'] as const)('an endpoint that always counts %s', (counts) => {
+  /** A turn to its end, with all summaries that are made for it. */
+  function exchange(w: World): void {
+    const summarise = (): void => {
+      w.store();
+      if (w.summaries.length > 0) w.summarised('In short.');
+      w.store();
+    };
+    w.send(words(80));
+    summarise();
+    w.answer({ text: words(80) });
+    summarise();
+    expect(outcome(w)).toMatchObject({ type: 'COMPLETED' });
+  }
+  function summariesOf(exchanges: number, how: Provider['counts']): number {
+    const w = talked();
+    w.provider = provider({ counts: how });
+    for (let n = 0; n < exchanges; n += 1) exchange(w);
+    return all(w, 'CHECKPOINT').length;
+  }
+
+  it('has no more summaries made than one that counts nothing, but for the first (D-39, I49; broke: one in three turns)', () => {
+    expect(summariesOf(100, counts)).toBeLessThanOrEqual(1 + summariesOf(100, 'NOTHING'));
+  });
+});
+
 describe('a nearly full context', () => {
   /** Half of the window is history; the results bring it above the soft threshold, not above the hard one. */
   function advised(): World {

@@ -16,6 +16,7 @@ import {
   isOverSoft,
   markOfAnswer,
   markOfOverflow,
+  markOfSummary,
   mayFit,
   roomIn,
   withRoom,
@@ -272,6 +273,32 @@ describe('a threshold', () => {
   it('leaves room below the hard one, and never less than nothing', () => {
     expect(roomIn(context({ told: 100, window: 1_000 }))).toBe(800);
     expect(roomIn(context({ told: 5_000, window: 1_000 }))).toBe(0);
+  });
+
+  it('is what a summary could not go below, with a tenth of the window, and until then of the estimate', () => {
+    /** `tokens` left by the summary, as counted; `now`: the count now, of which the estimate is 300. */
+    const at = (tokens: number, now: number): Context =>
+      context({
+        told: 300,
+        window: 1_000,
+        scale: 3,
+        counted: { tokens: now, told: 300 },
+        floor: { told: 250, tokens },
+      });
+    // A summary that was worth it changes nothing.
+    expect([isOverSoft(at(650, 800)), isOverSoft(at(650, 801))]).toEqual([false, true]);
+    expect([isOverSoft(at(850, 949)), isOverSoft(at(850, 950))]).toEqual([false, true]);
+    expect([isOverHard(at(850, 949)), isOverHard(at(850, 950))]).toEqual([false, true]);
+    expect([roomIn(at(850, 949)), roomIn(at(850, 950))]).toEqual([600, 0]);
+    expect([isOverSoft(at(850, 850), 500), isOverSoft(at(850, 850), 501)]).toEqual([false, true]);
+  });
+
+  it('knows what a summary left by the first count after it, without what was said since', () => {
+    const summarised = context(markOfSummary(context({ window: 10_000, overhead: 100, scale: 2 }), 500));
+    const after = answered({ ...summarised, told: 800 }, usage(2_000));
+    expect(after.floor).toEqual({ told: 500, tokens: 1_700 });
+    expect(answered({ ...after, told: 900 }, usage(2_500)).floor).toEqual(after.floor);
+    expect(markOfSummary(after, 400).floor).toEqual({ told: 400, tokens: null });
   });
 });
 

@@ -16,6 +16,7 @@ import {
   type Counted,
   type Entry,
   type EntryOf,
+  type Floor,
   type Usage,
 } from 'schema/projection';
 import { weightOfAll } from './tokens.ts';
@@ -27,12 +28,34 @@ const soft = nearlyFull;
 /** Above it the model is not asked before room was made (D-39: soft + 0.10, at most 0.95). */
 const hard = Math.min(0.95, soft + 0.1);
 
+/** Of the window: a summary that would be made for less than that since the last one is not worth it. */
+const leastGrowth = 0.1;
+
 /** True when so many more tokens, estimated, bring it above the soft threshold. False where the window is not known. */
-export const isOverSoft = (context: ContextMark, more = 0): boolean =>
-  context.window !== null && usedOf(context) + more * context.scale > context.window * soft;
+export function isOverSoft(mark: ContextMark, more = 0): boolean {
+  const context = judgedBy(mark);
+  return context.window !== null && usedOf(context) + more * context.scale > context.window * soft;
+}
 /** The same of the hard threshold, with care: above it, what is sent may be refused. */
-export const isOverHard = (context: ContextMark, more = 0): boolean =>
-  context.window !== null && mostUsedOf(context) + more * carefulScale(context) > context.window * hard;
+export function isOverHard(mark: ContextMark, more = 0): boolean {
+  const context = judgedBy(mark);
+  return (
+    context.window !== null && mostUsedOf(context) + more * carefulScale(context) > context.window * hard
+  );
+}
+
+/**
+ * What is decided by. A count that the last summary left nearly as high as there is need of one calls for no other until it
+ * has grown: it would call for one after each answer, whether the endpoint counts wrongly or what has to stay is that
+ * much. Until then it is estimated, and the endpoint has the last word.
+ */
+function judgedBy(context: ContextMark): ContextMark {
+  const { window, floor } = context;
+  if (window === null || !floor?.tokens) return context;
+  const worthIt = floor.tokens + window * leastGrowth;
+  if (worthIt <= window * soft || usedOf(context) >= worthIt) return context;
+  return { ...context, counted: null, scale: Math.min(1, context.scale) };
+}
 
 /** What a token of our estimate is taken for where it has to fit: no less than one. */
 export const carefulScale = ({ scale }: Pick<ContextMark, 'scale'>): number => Math.max(1, scale);
@@ -48,10 +71,12 @@ export const isFilledBy = ({ scale, overhead, window }: ContextMark, told: numbe
   window !== null && (overhead + told) * scale > window;
 
 /** Tokens there is room for below the hard threshold: what fills no more of the window may be sent. */
-export const roomIn = (context: ContextMark): number =>
-  context.window === null
+export function roomIn(mark: ContextMark): number {
+  const context = judgedBy(mark);
+  return context.window === null
     ? Number.POSITIVE_INFINITY
     : Math.max(0, Math.floor(context.window * hard - mostUsedOf(context)));
+}
 
 /**
  * What is believed of an endpoint that says how many tokens its model reads: with less there is no room beside what every
@@ -101,11 +126,15 @@ export function markOfAnswer(
   tokens: number,
   thoughts = noThoughts,
 ): ContextMark {
-  const { told, counted, scale, window, overhead, doubted, replayed } = withRoom(context, room ?? context);
+  const { told, counted, scale, window, overhead, doubted, replayed, floor } = withRoom(
+    context,
+    room ?? context,
+  );
   const before: ContextMark = {
     ...{ told, counted, scale, window, overhead },
     ...(doubted && { doubted }),
     ...(replayed && { replayed }),
+    ...(floor && { floor }),
   };
   const heard = usage && heardOf(before, usage, thoughts);
   const again = heard === 'BELIEVED' ? isReplayed(before, usage!, thoughts) : replayed;
@@ -113,6 +142,7 @@ export function markOfAnswer(
   const after: ContextMark = {
     ...{ told: told + own, counted, scale, window, overhead },
     ...(again && { replayed: again }),
+    ...(floor && { floor }),
   };
   if (!heard) return { ...after, ...(doubted && { doubted }), ...(counted ? null : { scale: faded(scale) }) };
   const { inputTokens, outputTokens } = usage;
@@ -129,10 +159,15 @@ export function markOfAnswer(
   const estimated = Math.max(1, overhead + told + (again && !replayed ? thoughts.since : 0));
   return {
     ...after,
+    ...(floor && { floor: { ...floor, tokens: floor.tokens ?? leftOf(floor, inputTokens, told) } }),
     counted: now,
     scale: Math.min(mostScale, Math.max(leastScale, inputTokens / estimated)),
   };
 }
+
+/** Of so many tokens counted, what the summary left: without what was told since, and no more than the count itself. */
+const leftOf = (floor: Floor, inputTokens: number, told: number): number =>
+  Math.max(0, inputTokens - Math.max(0, told - floor.told));
 
 /** What was learnt from a refusal, where nobody counts: it may have been a mistake, so that it is believed less each time. */
 const faded = (scale: number): number => (scale > 1 ? Math.max(1, scale * 0.93) : scale);
@@ -183,14 +218,14 @@ const leastJudged = 256;
 
 /** The mark of a conversation that was cut: that of the last answer in it, and what comes after. `alias`: the chosen model. */
 export function markOfCut(context: Context, left: readonly Entry[], alias: string): ContextMark {
-  const { window, overhead, scale, replayed } = context;
+  const { window, overhead, scale, replayed, floor } = context;
   const at = left.findLastIndex((entry) => entry.kind === 'ASSISTANT' && entry.context !== undefined);
   const answer = left[at] as EntryOf<'ASSISTANT'> | undefined;
   const checkpoint = left.find((entry) => entry.kind === 'CHECKPOINT');
   // What was counted before the summary was counted with all that it stands for, and what another model counted by other rules.
   const stands = answer && answer.revision > (checkpoint?.revision ?? 0) && answer.alias === alias;
   const then = stands && answer.context?.counted ? withRoom(answer.context, { window, overhead }) : null;
-  const now = { window, overhead, ...(replayed && { replayed }) };
+  const now = { window, overhead, ...(replayed && { replayed }), ...(floor && { floor }) };
   if (!then) return { told: weightOfAll(left), counted: null, scale, ...now };
   // By the same measure as what was counted.
   const told = then.told + weightOfAll(left.slice(at + 1));
@@ -205,6 +240,7 @@ export const markOfSummary = ({ scale, window, overhead, replayed }: Context, to
   window,
   overhead,
   ...(replayed && { replayed }),
+  floor: { told, tokens: null },
 });
 
 /**

@@ -186,7 +186,16 @@ const provider = fc.record({
   overhead: fc.constantFrom(0, 20, 90),
   factor: fc.constantFrom(0.6, 1, 1, 1.3, 2),
   counts: fc.constantFrom<Provider['counts'][]>(
-    ...(['HONESTLY', 'HONESTLY', 'NOTHING', 'ZEROS', 'ABSURDLY', 'ABSURDLY_LITTLE'] as const),
+    ...([
+      'HONESTLY',
+      'HONESTLY',
+      'NOTHING',
+      'ZEROS',
+      'ABSURDLY',
+      'ABSURDLY_LITTLE',
+      'NEARLY_FULL',
+      'FULL',
+    ] as const),
   ),
 });
 

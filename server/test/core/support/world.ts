@@ -68,7 +68,7 @@ export interface Provider {
   /** Tokens it really counts for each one of our estimate. */
   factor: number;
   /** What it says it has counted. */
-  counts: 'HONESTLY' | 'NOTHING' | 'ZEROS' | 'ABSURDLY' | 'ABSURDLY_LITTLE';
+  counts: 'HONESTLY' | 'NOTHING' | 'ZEROS' | 'ABSURDLY' | 'ABSURDLY_LITTLE' | 'NEARLY_FULL' | 'FULL';
 }
 
 /** One input taken: everything a law may look at. */
@@ -387,6 +387,11 @@ export function worldOf(opened: readonly Entry[], ...watchers: readonly Watcher[
         return { inputTokens: 1e12, outputTokens: 1e12 };
       case 'ABSURDLY_LITTLE':
         return { inputTokens: 1, outputTokens: 1e12 };
+      case 'NEARLY_FULL':
+      case 'FULL': {
+        const share = provider.counts === 'FULL' ? 0.95 : 0.85;
+        return { ...real, inputTokens: Math.round((provider.window ?? 100_000) * share) };
+      }
       default:
         return null;
     }
