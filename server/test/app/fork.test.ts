@@ -144,6 +144,17 @@ describe('A fork of a summarised conversation', () => {
     expect(projection.context).toMatchObject({ ...mark(90, 120), told: 110, window: null });
   });
 
+  it.each([
+    ['as the model of the summary counts', 'test', 2],
+    ['as nobody knows where another one wrote the summary', 'other', 1],
+  ])('estimates %s (D-39)', async (_, alias, scale) => {
+    const { model } = source.projection.configuration;
+    const context = { ...mark(70), counted: null, scale: 2 };
+    await write([said('3'), checkpoint(4, { context, alias: alias === 'test' ? model : alias }), said('5')]);
+    const { projection } = await fork();
+    expect(projection.context.scale).toBe(scale);
+  });
+
   it('at a place before the summary is of what was said until then (D-20)', async () => {
     await write(history);
     const { id, projection, entries } = await fork(7);
