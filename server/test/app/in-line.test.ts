@@ -1,13 +1,24 @@
 /** That what commands ask the database for waits by turns, and that nobody waits for more than that. */
 import { expect, it, vi } from 'vitest';
 import type { Viewer } from 'schema/model';
+import type { Conditions } from '../../src/ports/conditions.ts';
 import { ada, bob, createWorld, newKey, plain, until, waits, type World } from './support/world.ts';
 
+const noWatch = {
+  name: null,
+  command: null,
+  condition: null,
+  every: null,
+  maxPolls: null,
+  deadline: null,
+  repeat: null,
+  instruction: null,
+} as const;
 const cleo: Viewer = { id: 'cleo', name: 'Cleo', tokenId: 'cleo' };
 
 /** A server whose loads and reservations go on until they are let; the names of workstreams and keys that have begun. */
-async function beginHeld() {
-  const world = await createWorld();
+async function beginHeld(options: Parameters<typeof createWorld>[0] = {}) {
+  const world = await createWorld(options);
   const at = await Promise.all(Array.from({ length: 8 }, () => world.open()));
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -190,6 +201,59 @@ it('what was said to a workstream that had to be loaded has no turn while it is 
   Object.assign(journal, { commit });
   for (const land of lands) land();
   for (const send of sends) expect(await send).toMatchObject({ type: 'Accepted', durability: 'DURABLE' });
+});
+
+it('a change of a watch has no turn while its condition is looked at (D-61)', async () => {
+  const looks: (() => void)[] = [];
+  const conditions: Conditions = {
+    check: () => new Promise((resolve) => looks.push(() => resolve({ type: 'sound' }))),
+    judge: () => Promise.resolve({ type: 'holds' }),
+    stop: () => Promise.resolve(),
+  };
+  const { world, at, begun, holdNobody } = await beginHeld({ conditions });
+  holdNobody();
+  const { watches } = world.services;
+  const watched = at.slice(0, 3);
+  const asked = { ...noWatch, name: 'ci', command: 'make test', every: '5m', repeat: false };
+  const ids = await Promise.all(
+    watched.map(async (workstreamId) => {
+      const made = await watches.create(ada, { key: newKey(), workstreamId, ...asked });
+      if (made.type !== 'Accepted') throw new Error(made.message);
+      return made.watch.id;
+    }),
+  );
+  for (const workstreamId of watched) expect(world.registry.unload(workstreamId)).toBe(true);
+  const changes = watched.map((workstreamId, i) =>
+    world.services.watches.update(ada, {
+      ...{ key: newKey(), workstreamId, watchId: ids[i]!, version: 1, ...noWatch },
+      condition: 'exit_code == 0',
+    }),
+  );
+  await vi.waitFor(() => expect(looks).toHaveLength(3), { interval: 1, timeout: 5_000 });
+  expect(await world.send(at[5]!, 'Wake up.', ada)).toMatchObject({ type: 'Accepted' });
+  for (const look of looks) look();
+  for (const change of changes) expect(await change).toMatchObject({ type: 'Accepted' });
+  expect(begun).toEqual([]);
+});
+
+it('who gives up what is not stored waits in the same line to have the workstream loaded again (D-51)', async () => {
+  const { world, at, begun, hasBegun, end, holdNobody, rest } = await beginHeld();
+  const [id] = at as [string];
+  world.storage.refuseData(true);
+  const sending = world.send(id, 'Go.', ada);
+  await hasBegun(id);
+  end(id);
+  await until(() => world.registry.peek(id)?.persistence().status === 'CONFLICT');
+  world.storage.refuseData(false);
+  const creates = [1, 2, 3].map(() => create(world, ada));
+  await hasBegun(id, 'new', 'new', 'new');
+  const discarding = world.services.workstreams.discardUnsaved(ada, { key: newKey(), workstreamId: id });
+  await rest();
+  expect(begun).toEqual([id, 'new', 'new', 'new']);
+  holdNobody();
+  end('new');
+  expect(await discarding).toMatchObject({ type: 'Accepted' });
+  for (const one of [sending, ...creates]) void one.catch(() => undefined);
 });
 
 it('tokens are made and revoked in the same line', async () => {

@@ -222,6 +222,22 @@ describe('Deleting', () => {
     expect(await remove()).toMatchObject({ code: 'WORKSTREAM_NOT_FOUND' });
   });
 
+  it('under one key is accepted by a server that finds it done by another one since it looked (D-60)', async () => {
+    const { get } = world.storage.catalog;
+    const key = newKey();
+    const there = await world.restart('there');
+    Object.assign(world.storage.catalog, {
+      get: async (asked: string) => {
+        Object.assign(world.storage.catalog, { get });
+        expect(await there.services.workstreams.delete(ada, { key, workstreamId: id })).toMatchObject({
+          type: 'Accepted',
+        });
+        return get(asked);
+      },
+    });
+    expect(await remove(key)).toMatchObject({ type: 'Accepted', workstreamId: id });
+  });
+
   it('during a load waits for it; what asked for the load is done before, and goes with the rest (D-22, D-25)', async () => {
     world.storage.hold();
     const sending = world.send(id, 'hi');
