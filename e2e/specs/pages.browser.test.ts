@@ -72,6 +72,25 @@ it('says what was wrong with a field until it is written in or there is another 
   await sees(page.getByText(/^Write a whole number from 1,000 to /));
 });
 
+it('leaves whoever went on to another field where they are, when what they sent is refused meanwhile', async () => {
+  const page = await world.open('/new');
+  const folder = page.getByRole('textbox', { name: 'Workspace folder' });
+  const title = page.getByRole('textbox', { name: 'Title' });
+  let answer = (): void => undefined;
+  await page.route('**/graphql', async (route) => {
+    if (route.request().postData()?.includes('CreateWorkstream'))
+      await new Promise<void>((resolve) => (answer = resolve));
+    await route.continue();
+  });
+  await folder.fill('nowhere');
+  await button(page, 'Create workstream').click();
+  await sees(button(page, 'Creating …'));
+  await title.focus();
+  answer();
+  await describes(folder, /^Give the whole path of the folder, under /);
+  expect(await hasFocus(title)).toBe(true);
+});
+
 it('says at the field that a model is not there any more', async () => {
   const page = await world.open('/new');
   const field = page.getByRole('combobox', { name: 'Model' });

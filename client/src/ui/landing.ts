@@ -110,7 +110,15 @@ export function createLanding(main: HTMLElement, beside: string): Landing {
   };
 }
 
-/** To the first field of a form that was refused for what stands in it; nowhere when none is marked wrong. */
-export function toWrongField(form: HTMLElement): void {
-  form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+/**
+ * For a form that is being sent: when it turns out to be refused for what stands in it, to its first field that is marked
+ * wrong; nowhere when none is, or a person has gone on to something else meanwhile.
+ */
+export function wrongFieldOf(form: HTMLElement): () => void {
+  const from = document.activeElement;
+  return () => {
+    const { activeElement: now } = document;
+    if (isHeld() && now !== from && !now?.contains(form)) return;
+    form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  };
 }
