@@ -148,7 +148,7 @@ export function servicesOfOne(services: Services, reading: Reading): Services {
       list: (asked) => draw(() => watches.list(asked), whole),
       ofWorkstream: (...asked) => draw(() => watches.ofWorkstream(...asked), whole),
       polls: (...asked) => draw(() => watches.polls(...asked), whole),
-      tryCondition: (asked) => draw(() => watches.tryCondition(asked), whole),
+      tryCondition: (asked) => draw(() => watches.tryCondition(asked, reading), whole),
       figures: () => draw(() => watches.figures(), whole),
     },
     feed: {

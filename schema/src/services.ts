@@ -403,6 +403,8 @@ export interface Reading {
    * `letGo` or the end of the operation, whatever else is asked meanwhile. Said of the answer; by default none is.
    */
   ask<T>(query: () => Promise<T>, isLarge?: (answer: T) => boolean): Promise<T>;
+  /** Of what is asked, a part that asks the database for nothing: meanwhile others have the turn. */
+  aside<T>(work: () => Promise<T>): Promise<T>;
   letGo(): void;
 }
 
@@ -479,7 +481,8 @@ export interface Services {
       watchId: string,
       page: { readonly first: number; readonly before: number | null },
     ): Promise<readonly WatchPollModel[]>;
-    tryCondition(asked: AskedCondition): Promise<ConditionTrialModel>;
+    /** `reading`: whose turn is another's while it is judged. */
+    tryCondition(asked: AskedCondition, reading?: Reading): Promise<ConditionTrialModel>;
     /** Of this server. */
     figures(): Promise<WatchFiguresModel>;
     create(by: Viewer, input: CreateWatch): Promise<CreateWatchOutcome>;

@@ -36,8 +36,8 @@ export type ConditionCheck =
 export interface Conditions {
   /** Syntax, names and types. Never rejects. */
   check(expression: string): Promise<ConditionCheck>;
-  /** At most 200 ms and 64 MB, whatever is in it. Never rejects. */
-  judge(expression: string, facts: ConditionFacts): Promise<Verdict>;
+  /** At most 200 ms and 64 MB, whatever is in it. `isTrial`: it waits for those of polls. Never rejects. */
+  judge(expression: string, facts: ConditionFacts, isTrial?: boolean): Promise<Verdict>;
   /** Ends its workers. */
   stop(): Promise<void>;
 }

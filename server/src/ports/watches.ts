@@ -114,10 +114,20 @@ export interface WatchStore {
     readonly leaseMs: number;
   }): Promise<readonly ClaimedPoll[]>;
   /**
-   * Milliseconds until the next poll of this server is due or its lease is over, 0 or less when one is, if only because
-   * it waits for others of its workstream; null: none will be. A clock that went back is noticed here.
+   * Gives back what this session has claimed, but for these claims: those of which the answer was lost, that nobody knows of.
+   * Not while a claim is asked for.
    */
-  untilDue(request: { readonly sessionId: string; readonly host: string }): Promise<number | null>;
+  giveBack(sessionId: string, except: readonly ClaimedPoll[]): Promise<void>;
+  /**
+   * Milliseconds until the next poll of this server is due or its lease is over, 0 or less when one is, if only because
+   * it waits for others of its workstream; null: none will be. A clock that went back is noticed here: nothing is then
+   * due later than its interval, and no lease of anybody's longer than `leaseMs`.
+   */
+  untilDue(request: {
+    readonly sessionId: string;
+    readonly host: string;
+    readonly leaseMs: number;
+  }): Promise<number | null>;
   /**
    * Of claims of this server those that are still for something: not of a watch that was edited, paused or ended since, or is
    * gone, and not taken over. The others are to be cut short and recorded.

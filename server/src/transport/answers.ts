@@ -181,6 +181,15 @@ function createTurn(line: Line, token: string, gone: AbortSignal): Turn {
           else free();
         }
       },
+      aside: async (work) => {
+        if (!works) return work();
+        rest();
+        try {
+          return await work();
+        } finally {
+          await take();
+        }
+      },
       letGo: () => {
         isHeld = false;
         free();

@@ -267,6 +267,7 @@ describe('A cursor', () => {
         if (isLarge?.(answer)) told.push('large');
         return answer;
       },
+      aside: (work) => work(),
       letGo: () => void told.push('let go'),
     };
     for await (const { item } of follow(

@@ -152,6 +152,15 @@ describe('Closing', () => {
     expect(await closing).toMatchObject({ type: 'Accepted', lifecycle: 'CLOSED' });
   });
 
+  it('opened again it is told at once what its watches have said (D-84; broke: up to 10 s later)', async () => {
+    const change = (what: 'close' | 'open') =>
+      world.services.workstreams[what](ada, { key: newKey(), workstreamId: id });
+    expect(await change('close')).toMatchObject({ type: 'Accepted' });
+    expect(world.toldAtOnce).toEqual([]);
+    expect(await change('open')).toMatchObject({ type: 'Accepted' });
+    expect(world.toldAtOnce).toEqual([id]);
+  });
+
   it('twice at once closes once; opened again it goes on (D-26)', async () => {
     const both = await Promise.all([close(), close(newKey(), bob)]);
     expect(both).toMatchObject([{ lifecycle: 'CLOSED' }, { lifecycle: 'CLOSED' }]);

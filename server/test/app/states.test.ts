@@ -228,6 +228,7 @@ it('the snapshot is read in its turn, and said to be large', async () => {
       large.push(isLarge?.(answer) ?? false);
       return answer;
     },
+    aside: (work) => work(),
     letGo: () => undefined,
   };
   const controller = new AbortController();

@@ -34,7 +34,9 @@ let running: string[];
 let most: { all: number; ofOneWatch: number; ofOneWorkstream: number; looks: number };
 /** Before the store does what is asked of it; may reject, or take its time. */
 let before: { [K in 'claim' | 'held' | 'record' | 'deliveries']: () => Promise<void> };
-let asked: { claim: number; record: number };
+let asked: { claim: number; giveBack: number; record: number };
+/** So many claims more take place, and their answer is lost. */
+let lost: number;
 /** Which workstreams can be loaded. */
 let loads: (workstream: string) => boolean;
 let writes: boolean;
@@ -89,7 +91,8 @@ const processes: Processes = {
 };
 
 const store = (): WatchStore => {
-  const { claim, untilDue, held, record, waiting, deliveries, get, list, polls, counts } = watches.store;
+  const { claim, giveBack, untilDue, held, record, waiting, deliveries, get, list, polls, counts } =
+    watches.store;
   let looks = 0;
   return {
     async claim(request) {
@@ -97,7 +100,10 @@ const store = (): WatchStore => {
       most.looks = Math.max(most.looks, (looks += 1));
       try {
         await before.claim();
-        return claim(request);
+        const claims = claim(request);
+        if (lost === 0) return claims;
+        lost -= 1;
+        throw new StorageUnavailableError('The answer was lost (TEST).');
       } finally {
         looks -= 1;
       }
@@ -114,6 +120,10 @@ const store = (): WatchStore => {
     async deliveries(request) {
       await before.deliveries();
       return deliveries(request);
+    },
+    giveBack: async (...given) => {
+      asked.giveBack += 1;
+      return giveBack(...given);
     },
     untilDue: async (request) => untilDue(request),
     async held(claims) {
@@ -226,7 +236,8 @@ beforeEach(() => {
   prints = () => 'same';
   most = { all: 0, ofOneWatch: 0, ofOneWorkstream: 0, looks: 0 };
   before = { claim: nothing, held: nothing, record: nothing, deliveries: nothing };
-  asked = { claim: 0, record: 0 };
+  asked = { claim: 0, giveBack: 0, record: 0 };
+  lost = 0;
   [loads, writes] = [() => true, true];
 });
 
@@ -276,6 +287,17 @@ describe('The round of watches looks for what is due', () => {
     expect(begun()).toEqual([]);
     await clock.advance(1);
     expect(begun()).toEqual([1_000]);
+  });
+
+  it('for what was claimed and never heard of, as soon as the database answers again (broke: it waited for its lease, and others of its workstream with it)', async () => {
+    for (const id of ['w/a', 'w/b', 'w/c']) watch(id);
+    lost = 1;
+    round = await begin('one');
+    await clock.advance(999);
+    expect(begun()).toEqual([]);
+    await clock.advance(2 * s);
+    expect(['w/a', 'w/b', 'w/c'].map((id) => begun(id).length)).toEqual([1, 1, 1]);
+    expect(asked.giveBack).toBe(1);
   });
 
   it('soon enough for what others make due meanwhile (D-81)', async () => {
@@ -596,6 +618,17 @@ describe('What a watch has to say', () => {
     writes = true;
     await clock.advance(300 * s);
     expect(heard).toHaveLength(4);
+  });
+
+  it('is told at once to a workstream that is said to take it again (D-84)', async () => {
+    watch('w/a', { repeat: false });
+    loads = () => false;
+    round = await begin('one');
+    await clock.advance(11 * s);
+    loads = () => true;
+    round.tell('w');
+    await clock.advance(0);
+    expect([clock.now(), heard]).toEqual([11 * s, ['w/a 2 CHANGE']]);
   });
 
   it('is told after what it said before and could not be told: nothing is left out (D-84)', async () => {

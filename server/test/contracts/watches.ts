@@ -76,7 +76,7 @@ export function watchesContract(
   };
   const idsOf = (claims: readonly ClaimedPoll[]) => claims.map(({ watchId }) => watchId);
   const untilDue = ({ host, session }: { readonly host: string; readonly session: Session }) =>
-    get().storage.watches.untilDue({ sessionId: session.id, host });
+    get().storage.watches.untilDue({ sessionId: session.id, host, leaseMs: 60_000 });
   const waiting = (
     { host, session }: { readonly host: string; readonly session: Session },
     more: { readonly limit?: number; readonly after?: string | null } = {},
@@ -295,6 +295,23 @@ export function watchesContract(
       expect(await claim(there)).toEqual([]);
       await put(made, [{ kind: 'LIFECYCLE', lifecycle: 'OPEN', by: ada }]);
       expect(idsOf(await claim(there))).toEqual([one.id]);
+    });
+
+    it('is given back with all that its session has claimed, but for what that knows of (D-81)', async () => {
+      const { watches } = get().storage;
+      const [on, other] = [await machine(), await machine()];
+      await watching(on, [watchOf(), watchOf()]);
+      await watching(other, [watchOf()]);
+      const [known, lost] = await claim(on);
+      const theirs = await claimOne(other);
+      await watches.giveBack(on.session.id, [known!]);
+      expect(await claim(other)).toEqual([]);
+      const again = await claimOne(on);
+      expect(again.watchId).toBe(lost!.watchId);
+      expect(again.claim).not.toBe(lost!.claim);
+      expect(await record(outcomeOf(lost!))).toBe('LOST');
+      for (const one of [known!, theirs, again]) expect(await record(outcomeOf(one))).toBe('RECORDED');
+      await watches.giveBack(on.session.id, []);
     });
 
     it('of a server that is lost is another’s once its lease is over, or its session is (D-81, D-100)', async () => {

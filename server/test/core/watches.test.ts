@@ -365,6 +365,13 @@ describe('the tool of the model', () => {
     expect(names(w)).toEqual(['other']);
   });
 
+  it('repeats no more of a name that there is not than says which one was meant', () => {
+    const w = asking();
+    calls(w, { action: 'cancel', name: 'x'.repeat(100_000) });
+    const [missed] = all(w, 'TOOL');
+    expect(missed!.content).toMatch(/^There is no watch "x{200}…" that could be cancelled\./);
+  });
+
   it('that was approved and lost with the process before it was durable is asked about again, and made once', () => {
     const w = asking();
     calls(w, create());

@@ -169,7 +169,10 @@ export function startNode(deps: NodeDeps, process: Process, skewMs: number): Nod
         judge: () => Promise.resolve({ type: 'holdsNot' }),
         stop: () => Promise.resolve(),
       },
-      watchRound: { figures: () => ({ running: 0, polls: 0, fires: 0, errors: 0, lateP99Ms: null }) },
+      watchRound: {
+        tell: () => undefined,
+        figures: () => ({ running: 0, polls: 0, fires: 0, errors: 0, lateP99Ms: null }),
+      },
       prompt,
       sessionId: session.id,
       host: process.host,

@@ -239,7 +239,10 @@ export async function createChaosWorld(options: {
       judge: () => Promise.resolve({ type: 'holdsNot' }),
       stop: () => Promise.resolve(),
     },
-    watchRound: { figures: () => ({ running: 0, polls: 0, fires: 0, errors: 0, lateP99Ms: null }) },
+    watchRound: {
+      tell: () => undefined,
+      figures: () => ({ running: 0, polls: 0, fires: 0, errors: 0, lateP99Ms: null }),
+    },
     prompt,
     sessionId,
     line,

@@ -739,6 +739,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
 
     watches: {
       claim: (request) => told(() => watches.store.claim(request)),
+      giveBack: (...asked) => answer(() => watches.store.giveBack(...asked)),
       untilDue: (request) => answer(() => watches.store.untilDue(request)),
       record: (outcome) => told(() => watches.store.record(outcome)),
       held: (claims) => answer(() => watches.store.held(claims)),

@@ -273,12 +273,22 @@ export function createMemoryWatches({
           .slice(0, limit)
           .map((row) => claimed(row, sessionId, leaseMs));
       },
+      giveBack(sessionId, except) {
+        for (const row of rows.values())
+          if (row.claimedBy === sessionId && except.every(({ claim }) => claim !== row.claim))
+            change(row, { claim: null, claimedBy: null, lease: null });
+      },
       untilDue(request) {
         const now = clock.now();
         // A clock that went back: see the adapter.
-        for (const row of rows.values())
+        for (const { watch } of rows.values()) {
+          const row = rows.get(watch.id)!;
           if (row.next !== null && row.next > now + everyMs(row))
-            change(row, { next: Math.min(now + everyMs(row), deadlineOf(row.watch)) });
+            change(row, { next: Math.min(now + everyMs(row), deadlineOf(watch)) });
+        }
+        for (const row of rows.values())
+          if (row.lease !== null && row.lease > now + request.leaseMs)
+            change(row, { lease: now + request.leaseMs });
         const all = mine(request);
         const first = all.find((row) => !isRunning(row))?.next ?? Infinity;
         const leases = all.filter((row) => row.next! <= now && isRunning(row)).map((row) => row.lease!);

@@ -490,6 +490,62 @@ describe('A command after another one', () => {
   });
 });
 
+describe('A query that asks for more than the database has', () => {
+  const trial = (name: string): string =>
+    `{ tryWatchCondition(input: { expression: "changed", watchId: "${name}" }) { verdict } }`;
+
+  it('has no turn meanwhile, however many two tokens ask, and reads in its turn again (broke: conditions that were tried kept everybody waiting)', async () => {
+    const { fake, post, openSocket } = await begin();
+    const judged: (() => void)[] = [];
+    const read: string[] = [];
+    Object.assign(fake.services.watches, {
+      tryCondition: async ({ watchId }: { readonly watchId: string }, { aside }: Reading) => {
+        await aside(() => new Promise<void>((resolve) => judged.push(resolve)));
+        read.push(watchId);
+        return { soundness: 'SOUND', line: null, column: null, verdict: 'HOLDS', message: null };
+      },
+    });
+    const both = await Promise.all(['good', 'other'].map((token) => admitted(openSocket(), token)));
+    for (const socket of both) for (const id of names('t', 6)) ask(socket, id, trial(id));
+    // Four of each token have a place; of all of them together five would have worked.
+    await vi.waitFor(() => expect(judged).toHaveLength(8), { interval: 5, timeout: 5_000 });
+    expect((await post(query('now'), {}, { authorization: 'Bearer third' })).errors).toEqual([]);
+    expect(read).toEqual([]);
+    const answers = both.map((socket) => answerOf(socket, 't6'));
+    await vi.waitFor(
+      () => {
+        for (const judge of judged.splice(0)) judge();
+        expect(read).toHaveLength(12);
+      },
+      { interval: 5, timeout: 5_000 },
+    );
+    for (const answer of answers)
+      expect(await answer).toMatchObject({ payload: { data: { tryWatchCondition: { verdict: 'HOLDS' } } } });
+  });
+
+  it('and whose caller leaves reads nothing more', async () => {
+    const { fake, post, openSocket, log } = await begin();
+    const judged: (() => void)[] = [];
+    const read: string[] = [];
+    Object.assign(fake.services.watches, {
+      tryCondition: async (_: unknown, { aside }: Reading) => {
+        await aside(() => new Promise<void>((resolve) => judged.push(resolve)));
+        read.push('on');
+      },
+    });
+    const socket = await admitted(openSocket());
+    ask(socket, 't1', trial('t1'));
+    await vi.waitFor(() => expect(judged).toHaveLength(1), { interval: 1 });
+    const gone = new Promise((resolve) => socket.once('close', resolve));
+    socket.close();
+    await gone;
+    judged[0]!();
+    expect((await post(query('now'))).errors).toEqual([]);
+    expect(read).toEqual([]);
+    expect(log).toEqual([]);
+  });
+});
+
 describe('A query that has failed', () => {
   it('reads nothing more for those of its fields that were left behind', async () => {
     const { post, begun, finish } = await begin();

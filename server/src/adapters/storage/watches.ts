@@ -93,10 +93,20 @@ const untilDueSql = `
     select min(t.lease_until) from watch t
     where t.host = :host and t.next_poll_at <= ${now} and ${running('t')} and ${ofLoadable}) end) - ${now}`)} as until`;
 
-/** After the clock went back: nothing is due later than an interval from now. */
+/** After the clock went back: nothing is due later than an interval from now, and nobody has it for longer than a lease. */
 const bringForwardSql = `
-  update watch set next_poll_at = least(${now} + every_seconds * interval '1 second', deadline)
-  where id in (select id from watch where next_poll_at > ${now} + every_seconds * interval '1 second' for no key update skip locked)`;
+  update watch t set next_poll_at = case when late.poll then least(late.next, deadline) else next_poll_at end,
+    lease_until = case when late.lease then late.until else lease_until end
+  from (
+    select id, next, until, next_poll_at > next as poll, lease_until > until as lease
+    from watch, lateral (select ${now} + every_seconds * interval '1 second' as next, ${now} + :leaseMs * interval '1 millisecond' as until) latest
+    where next_poll_at > next or lease_until > until for no key update of watch skip locked) late
+  where t.id = late.id`;
+
+/** All that are active are looked at: it is done when an answer was lost. */
+const giveBackSql = `
+  update watch set claim = null, claimed_by = null, lease_until = null
+  where slot is not null and claimed_by = :sessionId and claim <> all(string_to_array(:except, ','))`;
 
 /**
  * The next poll keeps the cadence: missed ones are left out, and none is put off by more than an interval when the clock
@@ -182,6 +192,12 @@ export function createWatchStore(orm: Orm): WatchStore {
         return rows.toSorted((a, b) => a.scheduled - b.scheduled || (a.id < b.id ? -1 : 1)).map(claimedPoll);
       }),
 
+    giveBack: (sessionId, except) =>
+      available(async () => {
+        const known = except.map(({ claim }) => claim).join();
+        await orm.em.fork().execute(giveBackSql, { sessionId, except: known });
+      }),
+
     untilDue: (request) =>
       available(async () => {
         const ask = async () =>
@@ -194,7 +210,7 @@ export function createWatchStore(orm: Orm): WatchStore {
         const wentBack = first.now < seen - jumpMs;
         seen = first.now;
         if (!wentBack) return first.until;
-        await orm.em.fork().execute(bringForwardSql);
+        await orm.em.fork().execute(bringForwardSql, { leaseMs: request.leaseMs });
         return (await ask()).until;
       }),
 

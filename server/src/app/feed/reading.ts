@@ -2,7 +2,11 @@
 import type { Reading } from 'schema/services';
 
 /** For callers whom nobody waits beside. */
-export const freely: Reading = { ask: (query) => query(), letGo: () => undefined };
+export const freely: Reading = {
+  ask: (query) => query(),
+  aside: (work) => work(),
+  letGo: () => undefined,
+};
 
 /** As `reading`; asking rejects once `signal` has aborted. */
 export const whileHere = (reading: Reading, signal: AbortSignal): Reading => ({

@@ -5,7 +5,7 @@
  * Invariants: one look at a time; at most `concurrency` polls at once, of one watch one at a time: its claim is held until
  * its command has ended, which is ended within a look when the watch has been changed; what came of a poll is kept before it
  * is told, and tried again to be kept while the database is away: the command is not run again for that, so none is claimed
- * until then.
+ * until then. What was claimed and never heard of is given back, so that nobody waits for it.
  */
 import { isFired } from 'schema/projection';
 import type { Clock } from '../../ports/clock.ts';
@@ -42,6 +42,8 @@ export interface WatchFigures {
 
 export interface WatchRound extends Round {
   figures(): WatchFigures;
+  /** Tells a workstream at once what waits for it, as far as that can be; else it is told with the others. */
+  tell(workstreamId: string): void;
   /** No poll begins any more, and those under way are ended; they are due again. */
   end(withinMs: number): Promise<void>;
 }
@@ -68,6 +70,8 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
   let again = false;
   /** Outcomes that the database was away for. */
   let unkept = 0;
+  /** There may be claims of this session that nobody here knows of. */
+  let unanswered = false;
   let [polls, fires, errors] = [0, 0, 0];
 
   const over = (): boolean => stopped;
@@ -103,12 +107,15 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     const free = concurrency - underway.size;
     // Who ends a poll looks again.
     if (free <= 0) return lookMs;
+    if (unanswered) await store.giveBack(sessionId, [...underway.keys()]);
+    unanswered = true;
     const due = await store.claim({ sessionId, host, limit: free, perWorkstream, leaseMs });
+    unanswered = false;
     // They are due again with the end of this session.
     if (over()) return lookMs;
     for (const claim of due) start(claim);
     if (due.length === free) return lookMs;
-    const until = await store.untilDue({ sessionId, host });
+    const until = await store.untilDue({ sessionId, host, leaseMs });
     // What is due and was not given waits for another poll of its workstream.
     return until === null || until <= 0 ? lookMs : Math.min(until, lookMs);
   }
@@ -148,11 +155,14 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
     const landing = await keep(outcome);
     if (landing !== 'RECORDED' || !outcome.fire) return;
     if (isFired(outcome.fire)) fires += 1;
-    await teller.tell(claim.workstreamId).catch((error: unknown) =>
-      // It waits with the others.
-      log.warn({ watch: claim.watchId, error: String(error) }, 'a fire could not be told yet; trying again'),
-    );
+    await tell(claim.workstreamId);
   }
+
+  const tell = (workstream: string): Promise<void> =>
+    teller.tell(workstream).catch((error: unknown) =>
+      // It waits with the others.
+      log.warn({ workstream, error: String(error) }, 'a fire could not be told yet; trying again'),
+    );
 
   /** Until it is kept, or another server's by now. Rejects when the database refuses it. */
   async function keep(outcome: PollOutcome): Promise<Landing> {
@@ -204,6 +214,7 @@ export function createWatchRound(deps: WatchRoundDeps): WatchRound {
       stop();
       await within(clock, withinMs, Promise.all([...underway.values()].map(({ done }) => done)));
     },
+    tell: (workstreamId) => void tell(workstreamId),
     figures() {
       const sorted = lateness.toSorted((a, b) => a - b);
       const lateP99Ms = sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * 0.99) - 1)] ?? null;

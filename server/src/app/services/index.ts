@@ -33,6 +33,7 @@ import { createLifecycle, type LifecycleDeps } from './lifecycle.ts';
 import { historyPage } from './history.ts';
 import { findEntries } from './search.ts';
 import type { Tokens } from './tokens.ts';
+import type { WatchRound } from '../rounds/watches.ts';
 import { createUsage, type UsageDeps } from './usage.ts';
 import { createWatches, type WatchesDeps } from './watches.ts';
 
@@ -44,6 +45,7 @@ export interface ServicesDeps
     LifecycleDeps,
     UsageDeps,
     WatchesDeps {
+  readonly watchRound: Pick<WatchRound, 'figures' | 'tell'>;
   readonly tools: Tools;
   readonly tokens: Tokens;
   readonly search: Search;

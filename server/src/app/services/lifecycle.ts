@@ -25,6 +25,7 @@ import { StorageUnavailableError } from '../../ports/storage-unavailable.ts';
 import type { Actor } from '../actor/actor.ts';
 import type { Deletions } from '../deletions.ts';
 import { giveUpFolder, type FoldersDeps } from '../folders.ts';
+import type { WatchRound } from '../rounds/watches.ts';
 import { within } from '../within.ts';
 import {
   authorOf,
@@ -47,6 +48,7 @@ const settleMs = 2_000;
 const stopMs = 10_500;
 
 export interface LifecycleDeps extends CommandDeps, FoldersDeps {
+  readonly watchRound: Pick<WatchRound, 'tell'>;
   readonly catalog: Catalog;
   readonly deletions: Deletions;
   readonly ids: Ids;
@@ -261,8 +263,12 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   return {
     close: (by, input) =>
       oneAtATime(input.workstreamId, async () => outcomeView<CloseWorkstreamOutcome>(await close(by, input))),
-    open: async (by, input) =>
-      outcomeView<OpenWorkstreamOutcome>(await runCommand(deps, by, input, { type: 'open' })),
+    open: async (by, input) => {
+      const outcome = await runCommand(deps, by, input, { type: 'open' });
+      // It was told nothing while it was closed (D-84).
+      if (outcome.type === 'accepted') deps.watchRound.tell(input.workstreamId);
+      return outcomeView<OpenWorkstreamOutcome>(outcome);
+    },
     delete: (by, input) =>
       oneAtATime(input.workstreamId, () => {
         const turn = turnOf(deps, by);

@@ -24,6 +24,7 @@ import { defineWatch, endingAfter, watchCapacity, type AskedWatch } from '../../
 import type { Command } from '../../core/inputs.ts';
 import type { ConditionFacts, Conditions } from '../../ports/conditions.ts';
 import type { WatchRow, WatchStore } from '../../ports/watches.ts';
+import { freely } from '../feed/reading.ts';
 import type { WatchRound } from '../rounds/watches.ts';
 import { invalid } from '../views/refusals.ts';
 import { commandActor, outcomeView, runCommand, withActor, type CommandDeps } from './command.ts';
@@ -125,10 +126,10 @@ export function createWatches(deps: WatchesDeps): Services['watches'] {
     };
   }
 
-  async function tryCondition(asked: AskedCondition): Promise<ConditionTrialModel> {
+  async function tryCondition(asked: AskedCondition, reading = freely): Promise<ConditionTrialModel> {
     const { expression } = asked;
     const none = isBlank(expression);
-    const checked = none ? sound : await conditions.check(expression);
+    const checked = none ? sound : await reading.aside(() => conditions.check(expression));
     if (checked.type === 'unsound') {
       const { line, column, message } = checked;
       return { soundness: 'UNSOUND', line, column, verdict: null, message };
@@ -139,7 +140,7 @@ export function createWatches(deps: WatchesDeps): Services['watches'] {
     const { output, prevOutput } = facts;
     if (none)
       return { ...trial, verdict: prevOutput !== null && prevOutput !== output ? 'HOLDS' : 'HOLDS_NOT' };
-    const judged = await conditions.judge(expression, facts);
+    const judged = await reading.aside(() => conditions.judge(expression, facts, true));
     switch (judged.type) {
       case 'holds':
         return { ...trial, verdict: 'HOLDS' };

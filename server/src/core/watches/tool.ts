@@ -3,6 +3,7 @@
  * one is the core's, in the step that would start any other call. Checking and previewing are the tool's.
  */
 import { liveTurn, type Author, type ToolResult, type WatchDefinition } from 'schema/projection';
+import { quote } from '../kit/quote.ts';
 import type { StepDraft } from '../step-draft.ts';
 import { endingAfter } from './definition.ts';
 import { spanOf } from './message.ts';
@@ -36,7 +37,7 @@ export function runWatchTool(
     const known = find(draft, action.name);
     const made = known && changeWatch(draft, known.id, 'CANCEL');
     if (made?.type !== 'made')
-      return failed(`There is no watch "${action.name}" that could be cancelled. ${namesIn(draft)}`);
+      return failed(`There is no watch "${quote(action.name)}" that could be cancelled. ${namesIn(draft)}`);
     return done(made.draft, `The watch "${made.watch.definition.name}" is cancelled.`);
   }
   const depth = (liveTurn(draft.state.projection)?.depth ?? 0) + 1;

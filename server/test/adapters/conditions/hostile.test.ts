@@ -276,6 +276,24 @@ describe('The judge of conditions', () => {
     await own.stop();
   });
 
+  it('judges for polls before all trials that wait, however many (broke: watches were late because of them)', async () => {
+    const own = celConditions();
+    const answered: string[] = [];
+    const judge = (what: string, isTrial?: boolean) =>
+      own.judge('true', facts(''), isTrial).then(() => answered.push(what));
+    const all = [
+      ...Array.from({ length: 40 }, () => judge('trial', true)),
+      judge('poll'),
+      judge('second poll'),
+      judge('trial', true),
+    ];
+    await Promise.all(all);
+    // Two are judged at once, and may have begun before.
+    expect(answered.indexOf('second poll')).toBeLessThan(6);
+    expect(answered.slice(-1)).toEqual(['trial']);
+    await own.stop();
+  });
+
   it('answers everything when it is stopped, and afterwards', async () => {
     const own = celConditions();
     const asked = Array.from({ length: 5 }, () => own.judge('true', facts('')));

@@ -95,10 +95,10 @@ describe('Polls', () => {
     await database.sql('alter table workstream set (autovacuum_enabled = false)');
     await fill(`${name}later`, 2_000, { host: name, due: `now() + interval '1 hour'` });
     await fill(`${name}due`, 100, { host: name, due: `now() - interval '1 second'` });
-    const there = { sessionId: session.id, host: name };
+    const there = { sessionId: session.id, host: name, leaseMs: 60_000 };
     await watches.untilDue(there);
     for (const [what, look] of Object.entries({
-      claiming: () => watches.claim({ ...there, limit: 16, perWorkstream: 2, leaseMs: 60_000 }),
+      claiming: () => watches.claim({ ...there, limit: 16, perWorkstream: 2 }),
       looking: () => watches.untilDue(there),
     })) {
       const [query] = await askedOf(orm, look);
@@ -122,7 +122,7 @@ describe('Polls', () => {
     let claims: readonly ClaimedPoll[] = [];
     expect(await askedOf(orm, async () => (claims = await claim()))).toHaveLength(1);
     expect(claims).toHaveLength(1);
-    const look = () => watches.untilDue({ sessionId: session.id, host });
+    const look = () => watches.untilDue({ sessionId: session.id, host, leaseMs: 60_000 });
     await look();
     expect(await askedOf(orm, look)).toHaveLength(1);
     const fire = fireOf(claims[0]!);
@@ -145,7 +145,7 @@ describe('Polls', () => {
       `insert into watch_delivery (watch_id, poll, workstream_id, fire, at) select 'other' || n, 1, 'other' || n, '{}', now() from generate_series(1, 3000) n`,
     );
     await database.sql('analyze');
-    const here = { sessionId: session.id, host };
+    const here = { sessionId: session.id, host, leaseMs: 60_000 };
     // The first look sees to the clock, too.
     await watches.untilDue(here);
     let claims: readonly ClaimedPoll[] = [];
@@ -260,7 +260,8 @@ describe('A clock of the database that goes back', () => {
       );
       const there = await other.openStorage();
       const by = await beginSession(there);
-      const look = (store = there.watches) => store.untilDue({ sessionId: by.id, host });
+      const leaseMs = 60_000;
+      const look = (store = there.watches) => store.untilDue({ sessionId: by.id, host, leaseMs });
       const made = await openWorkstream(there, by);
       const [minute, day] = [watchOf({ due: 'LATER' }), watchOf({ due: 'LATER' })];
       const daily = { ...day, definition: { ...day.definition, everySeconds: 86_400 } };
@@ -278,6 +279,22 @@ describe('A clock of the database that goes back', () => {
       await other.sql(`update clocks.back set by = '4 hours'`);
       const anew = await other.openStorage();
       expect(await look(anew.watches)).toBeLessThanOrEqual(60_000);
+      await other.sql(`update watch set next_poll_at = clocks.statement_timestamp() where id = $1`, [
+        minute.id,
+      ]);
+      expect(
+        await there.watches.claim({ sessionId: by.id, host, leaseMs, limit: 9, perWorkstream: 2 }),
+      ).toHaveLength(1);
+      await other.sql(`update watch set next_poll_at = null where id = $1`, [daily.id]);
+      await other.sql(`update clocks.back set by = '6 hours'`);
+      await look();
+      const rows = await other.sql(
+        `select name, next_poll_at is null as rests, lease_until - clocks.statement_timestamp() <= interval '60 s' as "isShort", next_poll_at - clocks.statement_timestamp() <= interval '60 s' as "isSoon" from watch order by every_seconds`,
+      );
+      expect(rows).toMatchObject([
+        { rests: false, isShort: true, isSoon: true },
+        { rests: true, isShort: null },
+      ]);
       await by.end();
     } finally {
       await other.drop();

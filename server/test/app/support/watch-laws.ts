@@ -19,7 +19,8 @@ export interface Holder {
 interface Claim {
   readonly poll: ClaimedPoll;
   readonly holder: Holder;
-  readonly until: number;
+  readonly leaseMs: number;
+  until: number;
   /** Times its command was started. */
   runs: number;
   /** A command of it runs. */
@@ -59,6 +60,8 @@ export interface WatchLaws {
   readonly violation: string | null;
   violate(law: string, detail: string): void;
   claimed(holder: Holder, polls: readonly ClaimedPoll[], leaseMs: number): void;
+  /** It knows of these, and of no others that it was given. */
+  gaveBack(holder: Holder, except: readonly ClaimedPoll[]): void;
   started(holder: Holder, claim: string, watchId: string): void;
   /** A command ended, or its server died and took it along. */
   ended(claim: string, watchId: string): void;
@@ -66,6 +69,8 @@ export interface WatchLaws {
   committed(workstreamId: string, entries: readonly Entry[]): void;
   removed(workstreamId: string): void;
   clockWasSet(ms: number): void;
+  /** It stood still, and its leases went on. */
+  woke(holder: Holder): void;
   /** Nothing is under way, everything is open: what was to be told was told. */
   atRest(): void;
   /** Nobody is in trouble: nothing that is due waits longer than this. */
@@ -138,6 +143,7 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
       claims.push({
         poll,
         holder,
+        leaseMs,
         until: now() + leaseMs,
         runs: 0,
         running: false,
@@ -148,6 +154,16 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
       const others = [...known.values()].filter(({ workstreamId }) => workstreamId === one.workstreamId);
       const underway = others.filter((other) => isPolled(other)).length;
       if (underway > perWorkstream) violate('D-81', `${underway} watches of ${one.workstreamId} are polled`);
+    }
+  }
+
+  function gaveBack(holder: Holder, except: readonly ClaimedPoll[]): void {
+    for (const [id, { claims }] of known) {
+      const last = claims.at(-1);
+      if (last?.holder !== holder || last.landing !== null) continue;
+      if (except.some(({ claim }) => claim === last.poll.claim)) continue;
+      if (last.running) violate('D-81', `${holder.name} gives ${id} back, and runs its command`);
+      last.landing = 'LOST';
     }
   }
 
@@ -308,6 +324,7 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
     },
     violate,
     claimed,
+    gaveBack,
     started,
     ended,
     recorded,
@@ -322,9 +339,15 @@ export function createWatchLaws(now: () => number, note: (what: string) => void)
     },
     clockWasSet(ms) {
       for (const one of known.values()) {
-        if (ms < 0) one.sooner = true;
-        else for (const claim of one.claims) claim.slept = true;
+        if (ms < 0) {
+          one.sooner = true;
+          for (const claim of one.claims) claim.until = Math.min(claim.until, now() + claim.leaseMs);
+        } else for (const claim of one.claims) claim.slept = true;
       }
+    },
+    woke(holder) {
+      for (const { claims } of known.values())
+        for (const claim of claims) if (claim.holder === holder) claim.slept = true;
     },
     atRest() {
       for (const [id, { watch, said, told: heard, endedBy }] of known)

@@ -233,6 +233,10 @@ export function createLife({ chance: seed = 1, alone = false, dieAt, standAt }: 
       }
       laws.claimed(node, polls, leaseMs);
     },
+    'watches.giveBack'(node, [, except]: [string, readonly ClaimedPoll[]]) {
+      note('claims are given back');
+      laws.gaveBack(node, except);
+    },
     'watches.record'(node, [outcome]: [PollOutcome], landing: Landing) {
       note(`${node.name}: ${outcome.claim.claim} ${landing} ${outcome.fire?.reason ?? ''}`);
       laws.recorded(outcome, landing);
@@ -503,6 +507,7 @@ export function createLife({ chance: seed = 1, alone = false, dieAt, standAt }: 
         if (!node.stands) continue;
         note(`${node.name} wakes`);
         node.stands = false;
+        laws.woke(node);
         const due = held.get(node) ?? [];
         held.delete(node);
         for (const run of due) inside(node, run);

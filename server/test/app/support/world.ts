@@ -54,6 +54,8 @@ export interface World {
   readonly tokens: Tokens;
   readonly log: readonly LogLine[];
   readonly sessionId: string;
+  /** Workstreams that were to be told at once what their watches have said, in order. */
+  readonly toldAtOnce: readonly string[];
   /** One look of the round that deletes what came to nothing. */
   sweep(retentionDays?: number | null): Promise<void>;
   /** Calls whose processes were ended because a dead server had left them. */
@@ -211,6 +213,7 @@ export async function createWorld(
   };
   const isStopping = options.isStopping ?? (() => false);
   const deletions = createDeletions({ registry, journal, clock, log, isStopping });
+  const toldAtOnce: string[] = [];
   const services = createServices({
     clock,
     ids,
@@ -232,7 +235,10 @@ export async function createWorld(
     usage: storage.usage,
     watches: storage.watches,
     conditions: options.conditions ?? noConditions,
-    watchRound: { figures: () => ({ running: 2, polls: 3, fires: 4, errors: 5, lateP99Ms: 6.5 }) },
+    watchRound: {
+      tell: (id) => void toldAtOnce.push(id),
+      figures: () => ({ running: 2, polls: 3, fires: 4, errors: 5, lateP99Ms: 6.5 }),
+    },
     prompt,
     sessionId,
     host,
@@ -257,6 +263,7 @@ export async function createWorld(
     tokens,
     log: lines,
     sessionId,
+    toldAtOnce,
     leftovers,
     breakLeftovers: (error) => void (broken = error),
     async open() {

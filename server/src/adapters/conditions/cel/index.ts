@@ -40,6 +40,7 @@ interface Loss {
 interface Waiting {
   readonly job: Job;
   readonly losses: number;
+  readonly isTrial: boolean;
   readonly settle: (outcome: Answer['outcome']) => void;
 }
 
@@ -51,7 +52,7 @@ interface Judge {
   timer: NodeJS.Timeout | null;
 }
 
-/** Starts nothing until it is asked. */
+/** Starts nothing until it is asked. First come, first served, and trials last: a watch is not late because of them. */
 export function celConditions(): Conditions {
   const queue: Waiting[] = [];
   const judges = new Set<Judge>();
@@ -145,10 +146,11 @@ export function celConditions(): Conditions {
     });
   }
 
-  function ask(job: Job): Promise<Answer['outcome']> {
+  function ask(job: Job, isTrial = false): Promise<Answer['outcome']> {
     if (stopped) return Promise.resolve(unanswered(job, ended));
     const { promise, resolve } = Promise.withResolvers<Answer['outcome']>();
-    queue.push({ job, losses: 0, settle: resolve });
+    const last = isTrial ? -1 : queue.findIndex((waiting) => waiting.isTrial);
+    queue.splice(last < 0 ? queue.length : last, 0, { job, losses: 0, isTrial, settle: resolve });
     next();
     return promise;
   }
@@ -159,11 +161,11 @@ export function celConditions(): Conditions {
         return { type: 'unsound', message: tooLong, line: 1, column: null };
       return (await ask({ type: 'check', expression })) as ConditionCheck;
     },
-    async judge(expression, facts) {
+    async judge(expression, facts, isTrial) {
       if (expression.length > maxExpression) return { type: 'failed', message: tooLong };
       if (facts.output.length + (facts.prevOutput?.length ?? 0) > 2 * maxOutput)
         return { type: 'failed', message: outputTooLong };
-      return (await ask({ type: 'judge', expression, facts })) as Verdict;
+      return (await ask({ type: 'judge', expression, facts }, isTrial)) as Verdict;
     },
     async stop() {
       stopped = true;
