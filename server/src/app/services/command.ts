@@ -136,20 +136,20 @@ export async function commandActor(
   input: { readonly key: string; readonly workstreamId: string },
   command: Command,
 ): Promise<CommandOutcome> {
-  const place = await placeOf(
+  const found = await lookUp(
     deps,
     permit,
     actor,
     keyOf(deps.secrets, scopeOf(by, input), command.type, input),
     command.type === 'stop',
   );
-  if (place.type === 'recorded') return place.outcome;
+  if (found.type === 'recorded') return found.outcome;
   if (actor.persistence().status === 'CONFLICT' && command.type !== 'stop')
     return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
   if (needsAll[command.type] && !(await readWhatWasSaid(deps, permit, actor)))
     return { type: 'refused', refusal: unavailable };
   permit.release();
-  return askActor(deps, actor, by, place.key, command);
+  return askActor(deps, actor, by, found.key, command);
 }
 
 /** As `commandActor`, under a key that nothing is recorded under (`doneBefore`). */
@@ -219,18 +219,18 @@ export async function doneBefore(
   return found === undefined ? { type: 'refused', refusal: unavailable } : found;
 }
 
-type Place =
+type Lookup =
   | { readonly type: 'recorded'; readonly outcome: CommandOutcome }
   | { readonly type: 'open'; readonly key: CommandKey };
 
 /** The answer recorded under this key, or the key under which the actor is to be asked. */
-async function placeOf(
+async function lookUp(
   deps: CommandDeps,
   permit: Permit,
   actor: Actor,
   key: CommandKey,
   isStop: boolean,
-): Promise<Place> {
+): Promise<Lookup> {
   const known = actor.knows(key);
   if (known === 'NEW' || known === 'HERE') return { type: 'open', key };
   const found = await (isStop
