@@ -297,6 +297,35 @@ it('says late what is wrong with a condition, beside what was typed meanwhile, a
   expect(await wrong.count()).toBe(0);
 });
 
+it('is tried by what its watch has put out last, also while its form is open (D-83)', async () => {
+  const { id, page, folder } = await world.workstream('Tried anew');
+  writes(folder, 'OPEN');
+  const dialog = await newWatch(page, 'Tried anew');
+  await field(dialog, 'Command').fill('cat state.json');
+  await field(dialog, 'Every').fill('1h');
+  await field(dialog, 'Condition').fill('exit_code == 1');
+  await button(dialog, 'Make the watch').click();
+  await button(card(dialog, 'watch-1'), 'Edit').click();
+  await field(dialog, 'Condition').fill('data.state == "MERGED"');
+  const [last, sample] = [dialog.getByLabel('by its last output'), field(dialog, 'Sample of the output')];
+  await sample.fill('{"state":"OP');
+  expect(await last.count()).toBe(0);
+
+  const elsewhere = await opensWatches(await world.person('Bob', `/w/${id}`));
+  const watch = card(elsewhere, 'watch-1');
+  await button(watch, 'Run now').click();
+  await sees(last);
+  expect(await sample.inputValue()).toBe('{"state":"OP');
+  await last.check();
+  await button(dialog, 'Try the condition').click();
+  await sees(dialog.getByText('Does not hold: it would not fire.'));
+
+  writes(folder, 'MERGED');
+  await button(watch, 'Run now').click();
+  await sees(watch.getByText(/^2 of 100 polls, never fired, /));
+  await sees(dialog.getByText('HOLDS: it would fire.'));
+});
+
 it('says that a watch has ended and why where it was shown, until that is dismissed, and keeps the keyboard there (D-80)', async () => {
   world.provider.script([{ stream: ['So I have heard.'] }]);
   const { page, folder } = await world.workstream('Ends in sight');

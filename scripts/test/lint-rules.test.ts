@@ -74,6 +74,12 @@ describe('the house rules', () => {
     expect(await rulesBroken('server/src/app/sample.ts', reasoned)).toEqual([]);
   });
 
+  it('hold in declarations, too', async () => {
+    expect(await rulesBroken('server/src/app/sample.d.ts', 'export declare const x: any;')).toEqual([
+      '@typescript-eslint/no-explicit-any',
+    ]);
+  });
+
   it('refuse any', async () => {
     expect(await rulesBroken('server/src/app/sample.ts', 'export const x = (a: any) => String(a);')).toEqual([
       '@typescript-eslint/no-explicit-any',

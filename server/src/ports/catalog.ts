@@ -29,7 +29,7 @@ export interface SummaryRow {
 }
 
 /** Where a row stands in its list: by time, and by id where times are equal. */
-export interface Place {
+export interface Position {
   /** When the workstream was made or the cycle opened: a time as `Date.toISOString` writes it. */
   readonly at: string;
   readonly id: string;
@@ -38,7 +38,7 @@ export interface Place {
 /** The newest first; `after` is the last row seen, which need not be there any more. */
 export interface PageRange {
   readonly first: number;
-  readonly after: Place | null;
+  readonly after: Position | null;
 }
 
 export interface Page<T> {
@@ -55,7 +55,7 @@ export interface Overview {
   /** Older ones that have a live turn: those that wait for a person first, and then the newest. */
   readonly living: readonly SummaryRow[];
   /** What there is after the last of the newest, of either lifecycle; null when that was all. */
-  readonly older: { readonly after: Place; readonly open: boolean; readonly closed: boolean } | null;
+  readonly older: { readonly after: Position; readonly open: boolean; readonly closed: boolean } | null;
 }
 
 export interface Catalog {

@@ -572,7 +572,6 @@ describe('The conversation', () => {
     await settled();
     const { journal } = world.storage;
     const read = journal.conversation;
-    const { StorageUnavailableError } = await import('../../src/ports/storage-unavailable.ts');
     Object.assign(journal, { conversation: () => Promise.reject(new StorageUnavailableError('away')) });
     const follower = attach(world, id, null);
     await follower.item('Synchronized');
@@ -583,6 +582,26 @@ describe('The conversation', () => {
     await world.clock.advance(1_000);
     expect((await call(1)).request.messages.map((m) => m.text).slice(1)).toEqual(['one', 'first', 'two']);
     follower.cut();
+  });
+
+  it('that can be read by none of the attempts fails the turn: no other model could read it either (D-37)', async () => {
+    await talk('one', 'first');
+    world.registry.unload(id);
+    await settled();
+    let reads = 0;
+    const away = () => ((reads += 1), Promise.reject(new StorageUnavailableError('away')));
+    Object.assign(world.storage.journal, { conversation: away });
+    await world.send(id, 'two');
+    for (const wait of [1_000, 2_000, 4_000, 8_000]) {
+      await settled();
+      await world.clock.advance(wait);
+    }
+    await settled();
+    expect(world.storage.entries(id).findLast((e) => e.kind === 'TURN')!.turn).toMatchObject({
+      phase: 'FAILED',
+      outcome: { message: expect.stringContaining('The database does not answer') as string },
+    });
+    expect(reads).toBe(4);
   });
 });
 

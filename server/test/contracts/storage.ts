@@ -7,7 +7,7 @@ import { emptyProjection } from 'schema/projection';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/adapters/storage/index.ts';
 import { readQuery } from '../../src/core/journal/search-query.ts';
-import type { Page, Place, SummaryRow } from '../../src/ports/catalog.ts';
+import type { Page, Position, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Session } from '../../src/ports/ownership.ts';
 import {
   ada,
@@ -35,7 +35,7 @@ import { summaryContract } from './summary.ts';
 import { usageContract } from './usage.ts';
 import { watchesContract } from './watches.ts';
 
-const placeOf = ({ createdAt, id }: SummaryRow): Place => ({ at: createdAt, id });
+const positionOf = ({ createdAt, id }: SummaryRow): Position => ({ at: createdAt, id });
 
 export interface Opened {
   readonly storage: Storage;
@@ -537,10 +537,10 @@ export function storageContract(open: () => Promise<Opened>): void {
       for (let i = 0; i < 4; i++) await workstream();
       const all = await storage.catalog.list({ first: 200, after: null });
       const paged: string[] = [];
-      for (let last: Place | null = null, more = true; more;) {
+      for (let last: Position | null = null, more = true; more;) {
         const page: Page<SummaryRow> = await storage.catalog.list({ first: 3, after: last });
         paged.push(...page.items.map((item) => item.id));
-        last = placeOf(page.items.at(-1)!);
+        last = positionOf(page.items.at(-1)!);
         more = page.hasNext;
       }
       expect(paged).toEqual(all.items.map((item) => item.id));
@@ -551,7 +551,7 @@ export function storageContract(open: () => Promise<Opened>): void {
       const made: string[] = [];
       for (let i = 0; i < 3; i++) made.push((await workstream()).id);
       const all = await storage.catalog.list({ first: 200, after: null });
-      const gone = placeOf(all.items.find((item) => item.id === made[1])!);
+      const gone = positionOf(all.items.find((item) => item.id === made[1])!);
       await opened.remove(gone.id);
       const { items } = await storage.catalog.list({ first: 200, after: gone });
       const from = all.items.findIndex((item) => item.id === gone.id) + 1;

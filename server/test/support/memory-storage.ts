@@ -28,7 +28,7 @@ import { endsAt, snippetOf, type SearchQuery, type Term } from '../../src/core/j
 import { searchText, wordsOf } from '../../src/core/journal/search-text.ts';
 import { receiptKey } from '../../src/core/journal/receipt.ts';
 import { onlyWaits } from '../../src/core/workstream/lifecycle.ts';
-import type { Page, PageRange, Place, SummaryRow } from '../../src/ports/catalog.ts';
+import type { Page, PageRange, Position, SummaryRow } from '../../src/ports/catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import {
   pageBytes,
@@ -170,7 +170,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
   const visible = (): readonly Row[] =>
     newestFirst(
       [...rows.values()].filter((row) => row.lifecycle !== 'CREATING'),
-      placeOfRow,
+      positionOfRow,
     );
 
   const summary = (row: Row): SummaryRow => ({
@@ -495,7 +495,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               .filter((row) => !lifecycle || row.lifecycle === lifecycle)
               .map(summary),
             range,
-            placeOfRow,
+            positionOfRow,
           ),
         ),
       overview: ({ newest, living }) =>
@@ -514,7 +514,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               .map(summary),
             older:
               last && rest.length > 0
-                ? { after: placeOfRow(last), open: has('OPEN'), closed: has('CLOSED') }
+                ? { after: positionOfRow(last), open: has('OPEN'), closed: has('CLOSED') }
                 : null,
           };
         }),
@@ -525,7 +525,7 @@ export function createMemoryStorage(clock: Clock): MemoryStorage {
               .filter((cycle) => cycle.status === 'OPEN')
               .map((cycle) => ({ workstreamId: row.id, cycle: stored(cycle) })),
           );
-          return pageOf(newestFirst(open, placeOfCycle), range, placeOfCycle);
+          return pageOf(newestFirst(open, positionOfCycle), range, positionOfCycle);
         }),
       decisionOf: (id, cycleId, callId) =>
         answer(
@@ -906,21 +906,25 @@ function isBefore(a: Placed, b: Placed): boolean {
   return a.entry.revision < b.entry.revision;
 }
 
-/** Compares as the place does: times are ISO 8601 of one length. */
-const rank = ({ at, id }: Place): string => `${at} ${id}`;
-const placeOfRow = (row: { readonly createdAt: string; readonly id: string }): Place => ({
+/** Compares as the position does: times are ISO 8601 of one length. */
+const rank = ({ at, id }: Position): string => `${at} ${id}`;
+const positionOfRow = (row: { readonly createdAt: string; readonly id: string }): Position => ({
   at: row.createdAt,
   id: row.id,
 });
-const placeOfCycle = ({ cycle }: { readonly cycle: ApprovalCycle }): Place => ({
+const positionOfCycle = ({ cycle }: { readonly cycle: ApprovalCycle }): Position => ({
   at: cycle.openedAt,
   id: cycle.id,
 });
-const newestFirst = <T>(all: readonly T[], placeOf: (item: T) => Place): readonly T[] =>
-  all.toSorted((a, b) => (rank(placeOf(a)) < rank(placeOf(b)) ? 1 : -1));
+const newestFirst = <T>(all: readonly T[], positionOf: (item: T) => Position): readonly T[] =>
+  all.toSorted((a, b) => (rank(positionOf(a)) < rank(positionOf(b)) ? 1 : -1));
 
-function pageOf<T>(all: readonly T[], { first, after }: PageRange, placeOf: (item: T) => Place): Page<T> {
-  const rest = after === null ? all : all.filter((item) => rank(placeOf(item)) < rank(after));
+function pageOf<T>(
+  all: readonly T[],
+  { first, after }: PageRange,
+  positionOf: (item: T) => Position,
+): Page<T> {
+  const rest = after === null ? all : all.filter((item) => rank(positionOf(item)) < rank(after));
   return { items: rest.slice(0, first), hasNext: rest.length > first, totalCount: all.length };
 }
 

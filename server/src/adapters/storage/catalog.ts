@@ -1,6 +1,6 @@
 /** Owns: reading workstreams and open approvals without loading them. CREATING rows do not exist here (D-20). */
 import { raw } from '@mikro-orm/core';
-import type { Catalog, Place } from '../../ports/catalog.ts';
+import type { Catalog, Position } from '../../ports/catalog.ts';
 import { ApprovalCycleRow, ApprovalItemRow } from './entities/approval.ts';
 import { NodeSessionRow } from './entities/node-session.ts';
 import { WorkstreamRow } from './entities/workstream.ts';
@@ -58,23 +58,23 @@ export function createCatalog(orm: Orm): Catalog {
         const first = rows.slice(0, newest).map(summaryRow);
         const last = first.at(-1);
         if (!last || rows.length <= newest) return { newest: first, living: [], older: null };
-        const place = { at: last.createdAt, id: last.id };
+        const position = { at: last.createdAt, id: last.id };
         const has = async (lifecycle: 'OPEN' | 'CLOSED'): Promise<boolean> =>
           (await reader().findOne(
             WorkstreamRow,
-            { lifecycle, ...before('createdAt', place) },
+            { lifecycle, ...before('createdAt', position) },
             { fields: ['id'], orderBy: newestFirst },
           )) !== null;
         const [live, open, closed] = await Promise.all([
           reader().find(
             WorkstreamRow,
-            { lifecycle: 'OPEN', [raw(hasLiveTurn)]: [], ...before('createdAt', place) },
+            { lifecycle: 'OPEN', [raw(hasLiveTurn)]: [], ...before('createdAt', position) },
             { ...listed, orderBy: [{ [raw(waits)]: 'desc' }, newestFirst], limit: living },
           ),
           has('OPEN'),
           has('CLOSED'),
         ]);
-        return { newest: first, living: live.map(summaryRow), older: { after: place, open, closed } };
+        return { newest: first, living: live.map(summaryRow), older: { after: position, open, closed } };
       }),
 
     openCycles: ({ first, after }) =>
@@ -120,8 +120,8 @@ const liveSession = (id: string) => ({
   expiresAt: { $gt: raw<Date>('clock_timestamp()') },
 });
 
-/** What comes after a place when newest comes first. The first condition alone lets the index begin there. */
-const before = <K extends string>(time: K, { at, id }: Place) => ({
+/** What comes after a position when newest comes first. The first condition alone lets the index begin there. */
+const before = <K extends string>(time: K, { at, id }: Position) => ({
   [time]: { $lte: new Date(at) },
   $or: [{ [time]: { $lt: new Date(at) } }, { id: { $lt: id } }],
 });

@@ -17,10 +17,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { reasonOf } from '../../core/kit/reason.ts';
 import { acquire, stuckSentence, type Held, type Wants } from './embedded/acquire.ts';
+import { holdFiles, type ClusterFiles } from './embedded/cluster-files.ts';
 import { ensureCluster, openCluster, removeSocketDir, superuser, type Cluster } from './embedded/cluster.ts';
 import { isRunning } from './embedded/identity.ts';
 import { createPatience, type Patience } from './embedded/patience.ts';
-import { holdPlace, type Place } from './embedded/place.ts';
 import { answers, endPostmaster, type Postmaster } from './embedded/postmaster.ts';
 import { signOfWork } from './embedded/processes.ts';
 import { end } from './end-client.ts';
@@ -74,16 +74,16 @@ export async function startEmbeddedPostgres(
   try {
     const cluster = await openCluster({ dataDir: options.dataDir, fsync: options.fsync ?? true });
     await ensureCluster(cluster, progress);
-    const place = holdPlace(cluster.dir);
+    const files = holdFiles(cluster.dir);
     const wants: Wants = { cluster, progress, patienceMs: options.patienceMs ?? usualPatienceMs };
-    const acquired = await acquire(wants, { again: false, isWanted: () => place.isThere() });
+    const acquired = await acquire(wants, { again: false, isWanted: () => files.areThere() });
     const held = acquired.type === 'held' ? acquired.held : null;
     const problem = acquired.type === 'held' ? await ensureDatabase(acquired.held.client) : acquired.message;
     if (held && problem === null)
-      return { type: 'started', server: supervise(wants, place, held, options.onGone) };
+      return { type: 'started', server: supervise(wants, files, held, options.onGone) };
     if (held) await endHeld(cluster, held);
-    const message = problem !== null && place.isThere() ? problem : goneSentence(cluster);
-    place.close();
+    const message = problem !== null && files.areThere() ? problem : goneSentence(cluster);
+    files.close();
     removeSocketDir(cluster);
     return { type: 'refused', message };
   } catch (error) {
@@ -112,7 +112,7 @@ const goneSentence = (cluster: Cluster): string =>
 
 function supervise(
   wants: Wants,
-  place: Place,
+  files: ClusterFiles,
   first: Held,
   onGone: (sentence: string) => void = () => undefined,
 ): EmbeddedPostgres {
@@ -124,7 +124,7 @@ function supervise(
   let reviving: Promise<void> = Promise.resolve();
 
   function isThere(): boolean {
-    if (gone || place.isThere()) return !gone;
+    if (gone || files.areThere()) return !gone;
     gone = true;
     clearInterval(looking);
     // Not in order: there is nowhere left to write to.
@@ -192,7 +192,7 @@ function supervise(
     await Promise.race([reviving, delay(1_000, undefined, { ref: false })]);
     await endHeld(cluster, held);
     clearInterval(looking);
-    place.close();
+    files.close();
     removeSocketDir(cluster);
   }
 

@@ -26,7 +26,7 @@ import { createTokenStore } from './token-store.ts';
 import { createUsageStore } from './usage.ts';
 import { createWatchStore } from './watches.ts';
 
-export { makeFolder } from './embedded/place.ts';
+export { makeFolder } from './embedded/cluster-files.ts';
 
 export interface Storage {
   readonly journal: Journal;

@@ -2,7 +2,7 @@
  * Owns: what writing and editing have in common: the preview as a diff, its basis, and the one move that does it.
  */
 import { type ToolResult, visibleLine } from 'schema/projection';
-import { placeInside, type Place } from './confine.ts';
+import { resolveInside, type ResolvedPath } from './confine.ts';
 import { counted } from './counted.ts';
 import { unifiedDiff } from './diff.ts';
 import { contentOf, textOf, type FileContent } from './file-content.ts';
@@ -28,14 +28,14 @@ export async function previewChange(
 ): Promise<Previewed | Refusal> {
   const found = await changeOf(limits, path, workspace, changing);
   if (isRefusal(found)) return found;
-  const { place, file, change } = found;
+  const { resolved, file, change } = found;
   const before = file.bytes === null ? null : textOf(file.bytes);
-  const diff = unifiedDiff({ label: place.label, before, after: change.after }, limits.maxPreviewLength);
+  const diff = unifiedDiff({ label: resolved.label, before, after: change.after }, limits.maxPreviewLength);
   const note =
     file.bytes !== null && before === null
       ? `Replaces a file of ${counted(file.bytes.length, 'byte')} that is not text.\n`
       : '';
-  const title = visibleLine(place.label);
+  const title = visibleLine(resolved.label);
   return { preview: { kind: 'DIFF', title, body: note + diff }, basis: file.basis };
 }
 
@@ -53,13 +53,13 @@ export async function runChange(
     file.basis === basis ? changing(file, label) : refuse(changedSince(label)),
   );
   if (isRefusal(found)) return failed(found.refused);
-  const { place, change } = found;
-  const written = await writeInside(place, Buffer.from(change.after), basis);
+  const { resolved, change } = found;
+  const written = await writeInside(resolved, Buffer.from(change.after), basis);
   switch (written.type) {
     case 'written':
       return { outcome: 'OK', effect: 'COMMITTED', content: change.report };
     case 'changed':
-      return failed(changedSince(place.label));
+      return failed(changedSince(resolved.label));
     case 'failed':
       return {
         outcome: 'ERROR',
@@ -78,12 +78,12 @@ async function changeOf(
   path: string,
   workspace: string,
   changing: Changing,
-): Promise<{ place: Place; file: FileContent; change: Change } | Refusal> {
-  const place = await placeInside(workspace, path, limits.closedFolders);
-  if (isRefusal(place)) return place;
-  const file = await contentOf(place, limits.maxFileBytes);
+): Promise<{ resolved: ResolvedPath; file: FileContent; change: Change } | Refusal> {
+  const resolved = await resolveInside(workspace, path, limits.closedFolders);
+  if (isRefusal(resolved)) return resolved;
+  const file = await contentOf(resolved, limits.maxFileBytes);
   if (isRefusal(file)) return file;
-  const change = changing(file, visibleLine(place.label));
+  const change = changing(file, visibleLine(resolved.label));
   if (isRefusal(change)) return change;
   if (change.after.includes('\0') || !change.after.isWellFormed()) {
     return refuse('The text holds a NUL or a broken character; these tools write text only.');
@@ -92,5 +92,5 @@ async function changeOf(
   if (size > limits.maxFileBytes) {
     return refuse(`The file would have ${size} bytes; this tool writes at most ${limits.maxFileBytes}.`);
   }
-  return { place, file, change };
+  return { resolved, file, change };
 }

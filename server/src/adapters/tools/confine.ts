@@ -21,7 +21,8 @@ export interface Ground {
   readonly closed: readonly string[];
 }
 
-export interface Place extends Ground {
+/** A path as a model wrote it, once it is known to be inside. */
+export interface ResolvedPath extends Ground {
   /** Real path of the nearest part that exists: the place itself, or a folder above it. */
   readonly nearest: string;
   /** Names below `nearest` that do not exist yet; empty when the place exists. */
@@ -38,11 +39,11 @@ const maxNameBytes = 255;
  * `closedFolders`: real paths. Each is closed to every workspace that is not a folder below it: the server makes some of
  * its workspaces in its own data folder.
  */
-export async function placeInside(
+export async function resolveInside(
   workspace: string,
   path: string,
   closedFolders: readonly string[],
-): Promise<Place | Refusal> {
+): Promise<ResolvedPath | Refusal> {
   const shown = `"${visibleLine(quote(path))}"`;
   if (path === '')
     return refuse('The path is empty. Give a path relative to the workspace, such as "src/main.ts".');

@@ -2,7 +2,7 @@
  * Owns: a whole file as it is now: its bytes, and the basis that tells later whether it is still the same.
  */
 import { createHash } from 'node:crypto';
-import type { Place } from './confine.ts';
+import type { ResolvedPath } from './confine.ts';
 import { openFile } from './open-inside.ts';
 import { isRefusal, refuse, type Refusal } from './tool.ts';
 
@@ -16,17 +16,17 @@ export interface FileContent {
   readonly basis: string;
 }
 
-export async function contentOf(place: Place, maxBytes: number): Promise<FileContent | Refusal> {
-  if (place.missing.length > 0) return { bytes: null, basis: basisOf(place.label, null) };
-  const handle = await openFile({ ...place, path: place.nearest });
+export async function contentOf(resolved: ResolvedPath, maxBytes: number): Promise<FileContent | Refusal> {
+  if (resolved.missing.length > 0) return { bytes: null, basis: basisOf(resolved.label, null) };
+  const handle = await openFile({ ...resolved, path: resolved.nearest });
   if (isRefusal(handle)) return handle;
   try {
     const { size } = await handle.stat();
-    if (size > maxBytes) return refuse(tooLarge(place.label, size, maxBytes));
+    if (size > maxBytes) return refuse(tooLarge(resolved.label, size, maxBytes));
     const bytes = await handle.readFile();
     // It may have grown since.
-    if (bytes.length > maxBytes) return refuse(tooLarge(place.label, bytes.length, maxBytes));
-    return { bytes, basis: basisOf(place.label, bytes) };
+    if (bytes.length > maxBytes) return refuse(tooLarge(resolved.label, bytes.length, maxBytes));
+    return { bytes, basis: basisOf(resolved.label, bytes) };
   } finally {
     await handle.close();
   }

@@ -3,7 +3,7 @@
  */
 import { opendir, readlink } from 'node:fs/promises';
 import * as z from 'zod';
-import { placeInside, type Ground } from './confine.ts';
+import { resolveInside, type Ground } from './confine.ts';
 import type { ToolLimits } from './limits.ts';
 import { openFolder, type Folder } from './open-inside.ts';
 import { canceledBeforeStart, failed, isRefusal, type Tool } from './tool.ts';
@@ -37,20 +37,20 @@ export function createListFiles(
         .describe(`How many levels of folders to show; ${defaultDepth} if left out.`),
     }),
     async preview({ path = '.', depth = defaultDepth }, workspace) {
-      const place = await placeInside(workspace, path, limits.closedFolders);
-      if (isRefusal(place)) return place;
-      const title = visibleLine(place.label);
+      const resolved = await resolveInside(workspace, path, limits.closedFolders);
+      if (isRefusal(resolved)) return resolved;
+      const title = visibleLine(resolved.label);
       return { preview: { kind: 'TEXT', title, body: `${depth} levels deep\n` }, basis: null };
     },
     async run({ path: asked = '.', depth = defaultDepth }, { workspace, signal }) {
       if (signal.aborted) return canceledBeforeStart;
-      const place = await placeInside(workspace, asked, limits.closedFolders);
-      if (isRefusal(place)) return failed(place.refused);
-      const { label } = place;
-      const path = [place.nearest, ...place.missing].join('/');
-      const folder = await openFolder({ ...place, path });
+      const resolved = await resolveInside(workspace, asked, limits.closedFolders);
+      if (isRefusal(resolved)) return failed(resolved.refused);
+      const { label } = resolved;
+      const path = [resolved.nearest, ...resolved.missing].join('/');
+      const folder = await openFolder({ ...resolved, path });
       if (isRefusal(folder)) return failed(folder.refused);
-      const listing: Listing = { ground: place, signal, room: limits.maxEntries, lines: [], notes: [] };
+      const listing: Listing = { ground: resolved, signal, room: limits.maxEntries, lines: [], notes: [] };
       const prefix = label === '.' ? '' : `${label}/`;
       await list(listing, folder, prefix, depth).finally(() => folder.handle.close());
       if (signal.aborted) return canceledBeforeStart;

@@ -5,7 +5,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
-import { placeInside } from './confine.ts';
+import { resolveInside } from './confine.ts';
 import { counted } from './counted.ts';
 import { textOf } from './file-content.ts';
 import type { ToolLimits } from './limits.ts';
@@ -33,28 +33,30 @@ export function createReadFile(
       limit: z.int().min(1).optional().describe('Most lines to read; as many as fit if left out.'),
     }),
     async preview({ path, offset, limit }, workspace) {
-      const place = await placeInside(workspace, path, limits.closedFolders);
-      if (isRefusal(place)) return place;
+      const resolved = await resolveInside(workspace, path, limits.closedFolders);
+      if (isRefusal(resolved)) return resolved;
       const lines =
         offset === undefined && limit === undefined
           ? ''
           : `From line ${offset ?? 1}${limit === undefined ? '' : `, at most ${limit} lines`}\n`;
-      return { preview: { kind: 'TEXT', title: visibleLine(place.label), body: lines }, basis: null };
+      return { preview: { kind: 'TEXT', title: visibleLine(resolved.label), body: lines }, basis: null };
     },
     async run({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { workspace, signal }) {
       if (signal.aborted) return canceledBeforeStart;
-      const place = await placeInside(workspace, path, limits.closedFolders);
-      if (isRefusal(place)) return failed(place.refused);
-      const handle = await openFile({ ...place, path: [place.nearest, ...place.missing].join('/') });
+      const resolved = await resolveInside(workspace, path, limits.closedFolders);
+      if (isRefusal(resolved)) return failed(resolved.refused);
+      const handle = await openFile({ ...resolved, path: [resolved.nearest, ...resolved.missing].join('/') });
       if (isRefusal(handle)) return failed(handle.refused);
       try {
         const part = await readLines(handle, { offset, limit, maxBytes: limits.maxReadBytes, signal });
         if (part === null) return canceledBeforeStart;
-        if (part.bytes.includes(0)) return failed(`"${place.label}" is a binary file, not text.`);
+        if (part.bytes.includes(0)) return failed(`"${resolved.label}" is a binary file, not text.`);
         if (part.lines < offset && part.bytes.length === 0 && offset > 1) {
-          return failed(`"${place.label}" has ${counted(part.lines, 'line')}; there is no line ${offset}.`);
+          return failed(
+            `"${resolved.label}" has ${counted(part.lines, 'line')}; there is no line ${offset}.`,
+          );
         }
-        return { outcome: 'OK', effect: 'NONE', content: tell(part, offset, place.label) };
+        return { outcome: 'OK', effect: 'NONE', content: tell(part, offset, resolved.label) };
       } finally {
         await handle.close();
       }

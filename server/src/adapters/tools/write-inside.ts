@@ -12,7 +12,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import type { Ground, Place } from './confine.ts';
+import type { Ground, ResolvedPath } from './confine.ts';
 import { basisOf } from './file-content.ts';
 import { openFile, openFolder, whyNot, type Folder } from './open-inside.ts';
 import { isRefusal } from './tool.ts';
@@ -25,27 +25,31 @@ export type WriteOutcome =
   /** One sentence. `madeFolders`: folders above it were created and stay. */
   | { readonly type: 'failed'; readonly message: string; readonly madeFolders: boolean };
 
-export async function writeInside(place: Place, bytes: Buffer, basis: string): Promise<WriteOutcome> {
-  const shown = `"${visibleLine(place.label)}"`;
+export async function writeInside(
+  resolved: ResolvedPath,
+  bytes: Buffer,
+  basis: string,
+): Promise<WriteOutcome> {
+  const shown = `"${visibleLine(resolved.label)}"`;
   let madeFolders = false;
   let folder: Folder | null = null;
   try {
     const opened = await openFolder({
-      ...place,
-      path: place.missing.length === 0 ? dirname(place.nearest) : place.nearest,
+      ...resolved,
+      path: resolved.missing.length === 0 ? dirname(resolved.nearest) : resolved.nearest,
     });
     if (isRefusal(opened)) return { type: 'failed', message: opened.refused, madeFolders };
     folder = opened;
-    for (const name of place.missing.slice(0, -1)) {
+    for (const name of resolved.missing.slice(0, -1)) {
       madeFolders = (await makeFolder(`${folder.base}/${name}`)) || madeFolders;
-      const next = await openFolder({ ...place, path: `${folder.base}/${name}`, label: name });
+      const next = await openFolder({ ...resolved, path: `${folder.base}/${name}`, label: name });
       await folder.handle.close();
       folder = null;
       if (isRefusal(next)) return { type: 'failed', message: next.refused, madeFolders };
       folder = next;
     }
-    const name = place.missing.at(-1) ?? basename(place.nearest);
-    return { type: await replace({ ...place, folder, name }, bytes, basis) };
+    const name = resolved.missing.at(-1) ?? basename(resolved.nearest);
+    return { type: await replace({ ...resolved, folder, name }, bytes, basis) };
   } catch (error) {
     return { type: 'failed', message: whyNot(shown, error as NodeJS.ErrnoException), madeFolders };
   } finally {

@@ -65,8 +65,8 @@ export interface Wanted {
   readonly caller: AbortSignal;
 }
 
-/** Of a workstream that is being made. */
-export interface Place {
+/** What who prepares a workstream has of it. */
+export interface Reservation {
   readonly id: string;
   /**
    * It is to work in this folder, and not in one of its own. Nobody takes that back from now on; somebody may have done so
@@ -81,7 +81,7 @@ export interface Place {
  */
 export type BringIntoBeing = <Refusal extends { readonly type: 'Rejected' }>(
   wanted: Wanted,
-  prepare: (place: Place) => Promise<Prepared | InvalidInput | Refusal>,
+  prepare: (reservation: Reservation) => Promise<Prepared | InvalidInput | Refusal>,
 ) => Promise<Born | Refusal>;
 
 interface Reserved {
@@ -157,7 +157,7 @@ export function createBirths(deps: BirthDeps): BringIntoBeing {
 
   async function make<Refusal extends { readonly type: 'Rejected' }>(
     key: CommandKey,
-    prepare: (place: Place) => Promise<Prepared | InvalidInput | Refusal>,
+    prepare: (reservation: Reservation) => Promise<Prepared | InvalidInput | Refusal>,
     caller: AbortSignal,
   ): Promise<Born | Refusal> {
     const reserved = { id: deps.ids.random128(), incarnation: deps.ids.random128(), key };

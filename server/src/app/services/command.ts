@@ -21,7 +21,7 @@ import type { Loading, Registry } from '../actor/registry.ts';
 import type { Refusal, ServerRefusal } from '../refusals.ts';
 import { refusalView } from '../views/refusals.ts';
 import { within } from '../within.ts';
-import { turnOf, type InLineDeps, type Turn } from './in-line.ts';
+import { permitOf, type InLineDeps, type Permit } from './in-line.ts';
 
 /** How long a mutation waits for the database before it answers PENDING, milliseconds (D-61). */
 const pendingAfterMs = 5_000;
@@ -72,57 +72,57 @@ export async function runCommand(
     deps,
     by,
     input.workstreamId,
-    (actor, turn) => commandActor(deps, actor, turn, by, input, command),
+    (actor, permit) => commandActor(deps, actor, permit, by, input, command),
     command.type === 'stop' || command.type === 'decide',
   );
 }
 
 /**
- * Does something with the loaded actor, which cannot be put to rest meanwhile; in a turn at the database when it had to be
- * loaded.
+ * Does something with the loaded actor, which cannot be put to rest meanwhile; under a permit for the database when it had
+ * to be loaded.
  */
 export async function withActor<T>(
   deps: Pick<CommandDeps, 'registry' | 'line'>,
   by: Viewer,
   workstreamId: string,
-  work: (actor: Actor, turn: Turn) => Promise<T>,
+  work: (actor: Actor, permit: Permit) => Promise<T>,
   urgent = false,
 ): Promise<T | { readonly type: 'refused'; readonly refusal: Refusal }> {
-  const turn = turnOf(deps, by, { urgent });
+  const permit = permitOf(deps, by, { urgent });
   const load = (): Promise<Loading> => deps.registry.load(workstreamId);
   try {
     for (;;) {
       const loading = deps.registry.peek(workstreamId)
         ? await load()
-        : await inTurn(deps.registry, turn, workstreamId, load);
+        : await withPermit(deps.registry, permit, workstreamId, load);
       if (loading.type === 'Rejected') return { type: 'refused', refusal: loading };
       const release = loading.actor.hold();
       // Put to rest, or ended, in the moment between: the next load has it.
       if (!release) continue;
       try {
-        return await work(loading.actor, turn);
+        return await work(loading.actor, permit);
       } finally {
         release();
       }
     }
   } finally {
-    turn.over();
+    permit.release();
   }
 }
 
 /**
- * Loads in this turn, which is another's while somebody has the workstream alone: who has it may wait for a turn, too.
+ * Loads under this permit, which is another's while somebody has the workstream alone: who has it may wait for one, too.
  */
-export async function inTurn(
+export async function withPermit(
   registry: Registry,
-  turn: Turn,
+  permit: Permit,
   workstreamId: string,
   load: () => Promise<Loading>,
 ): Promise<Loading> {
   for (;;) {
-    const loading = await turn.ask(async () => (registry.gate(workstreamId) ? null : load()));
+    const loading = await permit.run(async () => (registry.gate(workstreamId) ? null : load()));
     if (loading) return loading;
-    turn.over();
+    permit.release();
     await registry.gate(workstreamId);
   }
 }
@@ -131,25 +131,25 @@ export async function inTurn(
 export async function commandActor(
   deps: CommandDeps,
   actor: Actor,
-  turn: Turn,
+  permit: Permit,
   by: Viewer,
   input: { readonly key: string; readonly workstreamId: string },
   command: Command,
 ): Promise<CommandOutcome> {
-  const place = await placeOf(
+  const found = await lookUp(
     deps,
-    turn,
+    permit,
     actor,
     keyOf(deps.secrets, scopeOf(by, input), command.type, input),
     command.type === 'stop',
   );
-  if (place.type === 'recorded') return place.outcome;
+  if (found.type === 'recorded') return found.outcome;
   if (actor.persistence().status === 'CONFLICT' && command.type !== 'stop')
     return { type: 'refused', refusal: { type: 'Rejected', code: 'UNSAVED_CONFLICT' } };
-  if (needsAll[command.type] && !(await readWhatWasSaid(deps, turn, actor)))
+  if (needsAll[command.type] && !(await readWhatWasSaid(deps, permit, actor)))
     return { type: 'refused', refusal: unavailable };
-  turn.over();
-  return askActor(deps, actor, by, place.key, command);
+  permit.release();
+  return askActor(deps, actor, by, found.key, command);
 }
 
 /** As `commandActor`, under a key that nothing is recorded under (`doneBefore`). */
@@ -190,9 +190,9 @@ const needsAll: Partial<Readonly<Record<Command['type'], true>>> = {
 };
 
 /** False when the database does not answer in time. */
-async function readWhatWasSaid(deps: CommandDeps, turn: Turn, actor: Actor): Promise<boolean> {
+async function readWhatWasSaid(deps: CommandDeps, permit: Permit, actor: Actor): Promise<boolean> {
   if (actor.state().conversationFrom === 0) return true;
-  return turn.ask(async () => {
+  return permit.run(async () => {
     const reading = actor
       .readConversation()
       .then(() => true)
@@ -205,7 +205,7 @@ async function readWhatWasSaid(deps: CommandDeps, turn: Turn, actor: Actor): Pro
 export async function doneBefore(
   deps: CommandDeps,
   actor: Actor,
-  turn: Turn,
+  permit: Permit,
   by: Viewer,
   input: { readonly key: string; readonly workstreamId: string },
   name: Command['type'],
@@ -215,27 +215,27 @@ export async function doneBefore(
   const here = actor.persistence().status !== 'CONFLICT' && actor.state().receipts.get(receiptKey(key));
   if (here) return outcomeOf(here, key);
   if (actor.knows(key) === 'NEW') return null;
-  const found = await turn.ask(() => recordedOutcome(deps, key, pendingAfterMs));
+  const found = await permit.run(() => recordedOutcome(deps, key, pendingAfterMs));
   return found === undefined ? { type: 'refused', refusal: unavailable } : found;
 }
 
-type Place =
+type Lookup =
   | { readonly type: 'recorded'; readonly outcome: CommandOutcome }
   | { readonly type: 'open'; readonly key: CommandKey };
 
 /** The answer recorded under this key, or the key under which the actor is to be asked. */
-async function placeOf(
+async function lookUp(
   deps: CommandDeps,
-  turn: Turn,
+  permit: Permit,
   actor: Actor,
   key: CommandKey,
   isStop: boolean,
-): Promise<Place> {
+): Promise<Lookup> {
   const known = actor.knows(key);
   if (known === 'NEW' || known === 'HERE') return { type: 'open', key };
   const found = await (isStop
     ? recordedOutcome(deps, key, stopWaitMs)
-    : turn.ask(() => recordedOutcome(deps, key, pendingAfterMs)));
+    : permit.run(() => recordedOutcome(deps, key, pendingAfterMs)));
   if (found) return { type: 'recorded', outcome: found };
   if (found === null) return { type: 'open', key };
   // Stop always gets through, whether or not the database answers (D-1): it begins nothing, and doing it again does no

@@ -5,7 +5,7 @@ import { withChoice } from '../../core/conversation/choice.ts';
 import type { Model } from '../../ports/model.ts';
 import type { Workspaces } from '../../ports/workspaces.ts';
 import { invalid } from '../views/refusals.ts';
-import type { BringIntoBeing, Place } from './birth.ts';
+import type { BringIntoBeing, Reservation } from './birth.ts';
 import { chooseBounds, withoutNone } from './bounds.ts';
 import { authorOf } from './command.ts';
 import { givenTitle, titleProblem } from './commands.ts';
@@ -20,7 +20,7 @@ export interface CreateDeps {
 /** The folder it works in, or why not: the one that was asked for, or (null) one of its own. */
 export async function chooseFolder(
   workspaces: Workspaces,
-  { id, settleIn }: Place,
+  { id, settleIn }: Reservation,
   asked: string | null,
 ): ReturnType<Workspaces['choose']> {
   const chosen = await workspaces.choose(id, asked);
@@ -41,11 +41,11 @@ export async function createWorkstream(
   const model = chooseModel(deps.model, { alias: input.model, temperature, effort });
   const problem = title === null ? null : titleProblem(title);
   const bounds = chooseBounds(input);
-  return deps.bringIntoBeing<never>({ by, name: 'create', input, caller }, async (place) => {
+  return deps.bringIntoBeing<never>({ by, name: 'create', input, caller }, async (reservation) => {
     if (problem !== null) return invalid('title', problem);
     if (model.type !== 'chosen') return model;
     if (bounds.type !== 'chosen') return bounds;
-    const workspace = await chooseFolder(deps.workspaces, place, input.workspace);
+    const workspace = await chooseFolder(deps.workspaces, reservation, input.workspace);
     if (workspace.type === 'refused') return invalid('workspace', workspace.problem);
     return {
       type: 'prepared',

@@ -11,13 +11,13 @@ import type { Actor } from '../actor/actor.ts';
 import {
   commandUnderNewKey,
   doneBefore,
-  inTurn,
+  withPermit,
   outcomeView,
   withActor,
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
-import type { Turn } from './in-line.ts';
+import type { Permit } from './in-line.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 
 /** One at a time per workstream: a copy that comes meanwhile finds what the first recorded, and answers that (D-60). */
@@ -29,8 +29,8 @@ export function createDiscard(
   return (by, input) =>
     oneAtATime(input.workstreamId, async () =>
       outcomeView(
-        await withActor(deps, by, input.workstreamId, (actor, turn) =>
-          discardOf(deps, untold, actor, turn, by, input),
+        await withActor(deps, by, input.workstreamId, (actor, permit) =>
+          discardOf(deps, untold, actor, permit, by, input),
         ),
       ),
     );
@@ -50,19 +50,21 @@ async function discardOf(
   deps: CommandDeps,
   untold: Untold,
   actor: Actor,
-  turn: Turn,
+  permit: Permit,
   by: Viewer,
   input: DiscardUnsaved,
 ): Promise<CommandOutcome> {
   const { registry } = deps;
   const { workstreamId } = input;
-  const done = await doneBefore(deps, actor, turn, by, input, 'noteDiscarded');
+  const done = await doneBefore(deps, actor, permit, by, input, 'noteDiscarded');
   if (done) return done;
   const before = untold.get(workstreamId);
   if (before?.teller && keepsWord(before.teller)) untold.delete(workstreamId);
   let teller = actor;
   if (actor.persistence().status === 'CONFLICT') {
-    const again = await inTurn(registry, turn, workstreamId, () => registry.discard(workstreamId, actor));
+    const again = await withPermit(registry, permit, workstreamId, () =>
+      registry.discard(workstreamId, actor),
+    );
     if (actor.ended() === 'discarded') {
       const entries = (untold.get(workstreamId)?.entries ?? 0) + actor.state().pending.length;
       untold.set(workstreamId, { entries, teller: null });
@@ -74,7 +76,7 @@ async function discardOf(
   // Of two that discard at once, one does; the other finds a workstream that is well.
   if (entries === undefined)
     return { type: 'refused', refusal: { type: 'Rejected', code: 'NOTHING_TO_DISCARD' } };
-  turn.over();
+  permit.release();
   const told = await commandUnderNewKey(deps, teller, by, input, { type: 'noteDiscarded', entries });
   if (told.type === 'accepted')
     if (told.durability === 'DURABLE') untold.delete(workstreamId);

@@ -27,7 +27,7 @@ import type { Model } from '../../ports/model.ts';
 import { invalid, refusalView } from '../views/refusals.ts';
 import { authorOf } from './command.ts';
 import { givenTitle, titleProblem } from './commands.ts';
-import type { Place, Prepared } from './birth.ts';
+import type { Prepared, Reservation } from './birth.ts';
 import { chooseFolder, type CreateDeps } from './create.ts';
 
 export interface ForkDeps extends CreateDeps {
@@ -45,8 +45,8 @@ export async function forkWorkstream(
   const title = givenTitle(input.title);
   const problem = title === null ? null : titleProblem(title);
   if (problem !== null) return invalid('title', problem);
-  return deps.bringIntoBeing({ by, name: 'fork', input, caller }, (place) =>
-    prepareFork(deps, by, input, title, place, caller),
+  return deps.bringIntoBeing({ by, name: 'fork', input, caller }, (reservation) =>
+    prepareFork(deps, by, input, title, reservation, caller),
   );
 }
 
@@ -55,7 +55,7 @@ async function prepareFork(
   by: Viewer,
   input: ForkWorkstream,
   title: string | null,
-  place: Place,
+  reservation: Reservation,
   signal: AbortSignal,
 ): Promise<Prepared | InvalidInput | WorkstreamNotFound> {
   const source = await deps.catalog.get(input.workstreamId);
@@ -66,10 +66,10 @@ async function prepareFork(
   const { configuration } = source.projection;
   let { workspace } = configuration;
   if (input.workspace !== null) {
-    const chosen = await chooseFolder(deps.workspaces, place, input.workspace);
+    const chosen = await chooseFolder(deps.workspaces, reservation, input.workspace);
     if (chosen.type === 'refused') return invalid('workspace', chosen.problem);
     workspace = chosen.path;
-  } else await place.settleIn(workspace);
+  } else await reservation.settleIn(workspace);
   const copied = await conversationAt(deps, source, revision, signal);
   // If it was still there afterwards, whoever deletes it later finds that its folder is in use.
   if (!copied) return notFound;

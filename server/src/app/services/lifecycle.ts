@@ -39,7 +39,7 @@ import {
   type CommandDeps,
   type CommandOutcome,
 } from './command.ts';
-import { turnOf, type Turn } from './in-line.ts';
+import { permitOf, type Permit } from './in-line.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 
 /** How long what was accepted, and then what ends it, may take to be stored, milliseconds (D-23). */
@@ -73,15 +73,17 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       deps,
       by,
       input.workstreamId,
-      async (actor, turn): Promise<CommandOutcome> => {
-        const done = await doneBefore(deps, actor, turn, by, input, 'close');
-        turn.over();
+      async (actor, permit): Promise<CommandOutcome> => {
+        const done = await doneBefore(deps, actor, permit, by, input, 'close');
+        permit.release();
         if (done) return done;
         const refused = await bringToClosed(by, input.workstreamId, actor);
         if (refused) return refused;
         // Closed, whoever did it: what is left is to say so under this key. The door stays shut until then: if it were
         // opened in between, this would close it again, or find a turn in it.
-        return commandActor(deps, actor, turn, by, input, { type: 'close' }).finally(() => actor.shut(false));
+        return commandActor(deps, actor, permit, by, input, { type: 'close' }).finally(() =>
+          actor.shut(false),
+        );
       },
     );
     // Nothing is under way in it any more.
@@ -138,26 +140,30 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     return actor.ask(authorOf(by), key, command);
   }
 
-  async function remove(by: Viewer, input: DeleteWorkstream, turn: Turn): Promise<DeleteWorkstreamOutcome> {
+  async function remove(
+    by: Viewer,
+    input: DeleteWorkstream,
+    permit: Permit,
+  ): Promise<DeleteWorkstreamOutcome> {
     if (deps.isStopping()) return outcomeView(refused({ type: 'Rejected', code: 'SHUTTING_DOWN' }));
     const { workstreamId: id } = input;
     const key = keyOf(deps.secrets, by.id, 'delete', input);
     try {
-      const done = await turn.ask(async () => {
+      const done = await permit.run(async () => {
         // What an earlier one left open is settled first: it may have been this very deletion.
         await deletions.resolve(id);
         return deletedBefore(id, key);
       });
       if (done) return done;
-      turn.over();
+      permit.release();
       return await registry.alone(id, async () => {
-        const row = await turn.ask(() => deps.catalog.get(id));
-        if (!row) return turn.ask(() => deletedElsewhere(id, key));
+        const row = await permit.run(() => deps.catalog.get(id));
+        if (!row) return permit.run(() => deletedElsewhere(id, key));
         if (row.owner !== null && row.owner !== deps.sessionId)
           return outcomeView(refused({ type: 'Rejected', code: 'OWNER_ELSEWHERE' }));
         const actor = registry.peek(id);
         const release = actor?.hold();
-        return removeAlone(by, row, actor, key, turn).finally(() => release?.());
+        return removeAlone(by, row, actor, key, permit).finally(() => release?.());
       });
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
@@ -191,16 +197,16 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     row: WorkstreamRow,
     actor: Actor | null,
     key: CommandKey,
-    turn: Turn,
+    permit: Permit,
   ): Promise<DeleteWorkstreamOutcome> {
     const { id } = row;
     const stops = hasTurn(actor);
-    turn.over();
+    permit.release();
     if (actor) {
       const problem = await bringToRest(by, id, actor);
       if (problem) return outcomeView(problem);
     } else await registry.endLeftovers(id, row.projection);
-    return turn.ask(() => removeAtRest(row, actor, key, stops));
+    return permit.run(() => removeAtRest(row, actor, key, stops));
   }
 
   async function removeAtRest(
@@ -271,8 +277,8 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     },
     delete: (by, input) =>
       oneAtATime(input.workstreamId, () => {
-        const turn = turnOf(deps, by);
-        return remove(by, input, turn).finally(() => turn.over());
+        const permit = permitOf(deps, by);
+        return remove(by, input, permit).finally(() => permit.release());
       }),
   };
 }

@@ -70,16 +70,21 @@ export function createWatches(deps: WatchesDeps): Services['watches'] {
 
   async function update(by: Viewer, input: UpdateWatch): Promise<UpdateWatchOutcome> {
     const { workstreamId, watchId, version } = input;
-    const outcome = await withActor(deps, by, workstreamId, async (actor, turn) => {
+    const outcome = await withActor(deps, by, workstreamId, async (actor, permit) => {
       // Looking at a condition takes none.
-      turn.over();
+      permit.release();
       const known = actor.state().projection.watches.find(({ id }) => id === watchId);
       const seen = known?.version === version ? known.definition : null;
       const edited = seen && (await edit(seen, input));
       if (edited && edited.type !== 'defined') return edited;
       // What the caller did not see is not edited: the core says why, and keeps that under the key.
       const definition = edited?.definition ?? known?.definition ?? nothing;
-      return commandActor(deps, actor, turn, by, input, { type: 'editWatch', watchId, version, definition });
+      return commandActor(deps, actor, permit, by, input, {
+        type: 'editWatch',
+        watchId,
+        version,
+        definition,
+      });
     });
     return outcome.type === 'Rejected' ? outcome : outcomeView(outcome);
   }

@@ -1,7 +1,7 @@
 import { emptyProjection } from 'schema/projection';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Storage } from '../../../src/adapters/storage/index.ts';
-import type { Page, Place, SummaryRow } from '../../../src/ports/catalog.ts';
+import type { Page, Position, SummaryRow } from '../../../src/ports/catalog.ts';
 import type { Session } from '../../../src/ports/ownership.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import {
@@ -132,7 +132,7 @@ describe('The catalog', () => {
     const { items: all, totalCount } = await storage.catalog.list({ first: 200, after: null });
     expect(all).toHaveLength(totalCount);
     const paged: string[] = [];
-    for (let after: Place | null = null; ;) {
+    for (let after: Position | null = null; ;) {
       const page: Page<SummaryRow> = await storage.catalog.list({ first: 3, after });
       paged.push(...page.items.map((item) => item.id));
       expect(page.totalCount).toBe(totalCount);

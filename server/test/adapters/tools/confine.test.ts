@@ -13,7 +13,7 @@ import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isWithin, placeInside } from '../../../src/adapters/tools/confine.ts';
+import { isWithin, resolveInside } from '../../../src/adapters/tools/confine.ts';
 import { openFile, openFolder } from '../../../src/adapters/tools/open-inside.ts';
 import { isRefusal } from '../../../src/adapters/tools/tool.ts';
 import { writeInside } from '../../../src/adapters/tools/write-inside.ts';
@@ -112,7 +112,7 @@ describe('a path outside the workspace is refused', () => {
     const bench = createBench();
     bench.files({ 'a.txt': 'a' });
     for (const path of ['a.txt', join(bench.workspace, 'a.txt'), `${bench.workspace}/./b/../a.txt`]) {
-      expect(await placeInside(bench.workspace, path, [])).toMatchObject({ label: 'a.txt' });
+      expect(await resolveInside(bench.workspace, path, [])).toMatchObject({ label: 'a.txt' });
     }
   });
 });
@@ -187,7 +187,7 @@ describe('a workspace swapped for a link', () => {
     mkdirSync(join(bench.outside, 'project'));
     const project = join(bench.workspace, 'project');
     swapForLink(bench.workspace, bench.outside);
-    expect(await placeInside(project, 'a.txt', [])).toEqual({
+    expect(await resolveInside(project, 'a.txt', [])).toEqual({
       refused: expect.stringMatching(said) as string,
     });
   });
@@ -197,7 +197,9 @@ describe('a workspace swapped for a link', () => {
     bench.files({ 'a.txt': 'a' });
     const alias = join(bench.workspace, '..', 'alias');
     symlinkSync(bench.workspace, alias);
-    expect(await placeInside(alias, 'a.txt', [])).toEqual({ refused: expect.stringMatching(said) as string });
+    expect(await resolveInside(alias, 'a.txt', [])).toEqual({
+      refused: expect.stringMatching(said) as string,
+    });
   });
 });
 
@@ -353,12 +355,12 @@ describe("the server's data folder in a workspace", () => {
     'is not reached by a link put there after the path was checked',
     async () => {
       const bench = createHome();
-      const place = await placeInside(bench.workspace, 'a.txt', [bench.data]);
-      if (isRefusal(place)) throw new Error('it is open');
+      const resolved = await resolveInside(bench.workspace, 'a.txt', [bench.data]);
+      if (isRefusal(resolved)) throw new Error('it is open');
       renameSync(join(bench.data, 'postgres'), join(bench.data, 'a'));
       const path = join(bench.workspace, 'way');
       symlinkSync('.data', path);
-      const opened = await openFile({ ...place, path: join(path, 'a/secret.txt') });
+      const opened = await openFile({ ...resolved, path: join(path, 'a/secret.txt') });
       expect(opened).toEqual({
         refused: expect.stringContaining('data folder of the Weir server') as string,
       });
@@ -390,20 +392,20 @@ describe.runIf(process.platform === 'linux')('a link put there after the path wa
     const bench = createBench();
     const { workspace, outside, files } = bench;
     files({ 'folder/secret.txt': 'secret\n', 'other/x': '' });
-    const existing = await placeInside(workspace, 'folder/secret.txt', []);
-    const fresh = await placeInside(workspace, 'other/a/b/new.txt', []);
+    const existing = await resolveInside(workspace, 'folder/secret.txt', []);
+    const fresh = await resolveInside(workspace, 'other/a/b/new.txt', []);
     if (isRefusal(existing) || isRefusal(fresh)) throw new Error('both are inside');
     for (const name of ['folder', 'other']) {
       renameSync(join(workspace, name), join(workspace, `${name}-moved`));
       symlinkSync(outside, join(workspace, name));
     }
-    for (const place of [existing, fresh]) {
-      expect(await writeInside(place, Buffer.from('taken over'), 'absent@x')).toMatchObject({
+    for (const resolved of [existing, fresh]) {
+      expect(await writeInside(resolved, Buffer.from('taken over'), 'absent@x')).toMatchObject({
         type: 'failed',
       });
     }
     // A link where a missing folder is about to be made.
-    const made = await placeInside(workspace, 'late/new.txt', []);
+    const made = await resolveInside(workspace, 'late/new.txt', []);
     if (isRefusal(made)) throw new Error('it is inside');
     symlinkSync(outside, join(workspace, 'late'));
     expect(await writeInside(made, Buffer.from('taken over'), 'absent@late/new.txt')).toMatchObject({
@@ -435,10 +437,10 @@ describe.runIf(process.platform === 'linux')('a folder above swapped after the p
   it('leads no write outside', async () => {
     const { workspace, outside } = createTwins();
     const path = 'folder/inner/new.txt';
-    const place = await placeInside(workspace, path, []);
-    if (isRefusal(place)) throw new Error('it is inside');
+    const resolved = await resolveInside(workspace, path, []);
+    if (isRefusal(resolved)) throw new Error('it is inside');
     swapForLink(join(workspace, 'folder'), outside);
-    expect(await writeInside(place, Buffer.from('taken over'), `absent@${path}`)).toMatchObject({
+    expect(await writeInside(resolved, Buffer.from('taken over'), `absent@${path}`)).toMatchObject({
       type: 'failed',
       madeFolders: false,
     });
@@ -448,14 +450,14 @@ describe.runIf(process.platform === 'linux')('a folder above swapped after the p
   it('leads nothing outside when it is the workspace itself', async () => {
     const { workspace, outside, files } = createTwins();
     files({ 'secret.txt': 'mine\n', 'inner/x': '' });
-    const place = await placeInside(workspace, 'inner/new.txt', []);
-    if (isRefusal(place)) throw new Error('it is inside');
+    const resolved = await resolveInside(workspace, 'inner/new.txt', []);
+    if (isRefusal(resolved)) throw new Error('it is inside');
     swapForLink(workspace, outside);
     const at = (name: string) => ({ root: workspace, closed: [], path: join(workspace, name), label: name });
     expect(await openFile(at('secret.txt'))).toHaveProperty('refused');
     expect(await openFolder(at('inner'))).toHaveProperty('refused');
     expect(await openFolder(at(''))).toHaveProperty('refused');
-    expect(await writeInside(place, Buffer.from('taken over'), 'absent@inner/new.txt')).toMatchObject({
+    expect(await writeInside(resolved, Buffer.from('taken over'), 'absent@inner/new.txt')).toMatchObject({
       type: 'failed',
     });
     expect(readdirSync(join(outside, 'inner'))).toEqual([]);
@@ -499,15 +501,15 @@ describe('whatever path is tried', () => {
     let inside = 0;
     await fc.assert(
       fc.asyncProperty(path, async (tried) => {
-        const place = await placeInside(workspace, tried, []);
-        if (isRefusal(place)) return;
+        const resolved = await resolveInside(workspace, tried, []);
+        if (isRefusal(resolved)) return;
         inside++;
-        expect(isWithin(workspace, realpathSync(place.nearest))).toBe(true);
-        expect(place.missing.filter((name) => ['', '.', '..'].includes(name) || name.includes('/'))).toEqual(
-          [],
-        );
-        if (place.missing.length > 0)
-          expect(existsSync(join(place.nearest, place.missing[0] as string))).toBe(false);
+        expect(isWithin(workspace, realpathSync(resolved.nearest))).toBe(true);
+        expect(
+          resolved.missing.filter((name) => ['', '.', '..'].includes(name) || name.includes('/')),
+        ).toEqual([]);
+        if (resolved.missing.length > 0)
+          expect(existsSync(join(resolved.nearest, resolved.missing[0] as string))).toBe(false);
       }),
       { numRuns: 2_000 },
     );

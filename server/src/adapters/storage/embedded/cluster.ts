@@ -28,7 +28,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { accountFor, launcherFor, type Ids, type Launcher } from './account.ts';
 import { isRunning, processIdentity } from './identity.ts';
-import { makeFolder } from './place.ts';
+import { makeFolder } from './cluster-files.ts';
 
 /** The account that owns everything in the embedded server. */
 export const superuser = 'weir';

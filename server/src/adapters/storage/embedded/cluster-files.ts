@@ -1,5 +1,5 @@
 /**
- * Owns: the place of the data on the disk: making a folder for it, and whether what stands at the path is still what
+ * Owns: the files of the cluster on the disk: making a folder for them, and whether what stands at the path is still what
  * was opened. A server goes on writing to files that were deleted or moved under it; the next one would find nothing.
  */
 import { closeSync, fstatSync, mkdirSync, openSync, statSync, type BigIntStats } from 'node:fs';
@@ -8,15 +8,15 @@ import { dirname, join } from 'node:path';
 /** Files and folders that stay the same from the making of a cluster to its end, and without which it is lost. */
 const landmarks = ['PG_VERSION', 'global/pg_control', 'pg_wal', 'pg_xact', 'base'];
 
-export interface Place {
-  /** False once a part of it was deleted, moved or replaced. About 6 µs. */
-  isThere(): boolean;
-  /** Lets go of it. */
+export interface ClusterFiles {
+  /** False once one was deleted, moved or replaced. About 6 µs. */
+  areThere(): boolean;
+  /** Lets go of them. */
   close(): void;
 }
 
-/** The place of the cluster in this folder, as it is now. Throws, in words for a person, when a part of it is missing. */
-export function holdPlace(clusterDir: string): Place {
+/** Those of the cluster in this folder, as they are now. Throws, in words for a person, when one is missing. */
+export function holdFiles(clusterDir: string): ClusterFiles {
   // Held open: as long as somebody has the file, no other one gets its number.
   const held: { readonly path: string; readonly handle: number; readonly is: BigIntStats }[] = [];
   const close = (): void => {
@@ -37,7 +37,7 @@ export function holdPlace(clusterDir: string): Place {
       { cause: error },
     );
   }
-  return { isThere: () => held.every(({ path, is }) => isStill(path, is)), close };
+  return { areThere: () => held.every(({ path, is }) => isStill(path, is)), close };
 }
 
 function isStill(path: string, is: BigIntStats): boolean {
