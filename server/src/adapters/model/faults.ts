@@ -194,8 +194,8 @@ const kindByStatus: Readonly<Record<number, FaultKind>> = {
   408: 'TIMEOUT',
   409: 'OVERLOADED',
   410: 'NOT_FOUND',
-  // Where it is not the pace that is limited, what is larger than it takes is the conversation.
-  413: 'RATE_LIMIT',
+  // What is larger than it takes is the conversation; or, where the pace is limited, more than that ever lets through.
+  413: 'QUOTA',
   422: 'BAD_REQUEST',
   425: 'OVERLOADED',
   429: 'RATE_LIMIT',
@@ -265,9 +265,11 @@ export function faultFromDescription(
           }
         : kind === 'CONTEXT_OVERFLOW' && !saysTooLong(begin) && known === 413
           ? tooLarge
-          : kind === 'BAD_REQUEST' && namesAnswerLimit(begin)
-            ? { advice: 'set {limit} to what this model takes, or leave it out' }
-            : {};
+          : kind === 'QUOTA' && known === 413
+            ? tooLargeForPace
+            : kind === 'BAD_REQUEST' && namesAnswerLimit(begin)
+              ? { advice: 'set {limit} to what this model takes, or leave it out' }
+              : {};
   return createFault(kind, scope, { ...more, detail, retryAfterMs, status });
 }
 
@@ -275,6 +277,12 @@ export function faultFromDescription(
 const tooLarge: FaultDetail = {
   what: 'refused because the request is larger than it takes',
   advice: 'start a new workstream, or let the server at {endpoint} take larger requests',
+};
+
+/** To ask for it again, however much later, does not help (D-37); nor does the model read too little. */
+const tooLargeForPace: FaultDetail = {
+  what: 'refused because the request is larger than its rate limit ever lets through',
+  advice: 'choose another model, go back in the conversation, or have that limit raised',
 };
 
 /** It is not the endpoint that wants to know who asks. */

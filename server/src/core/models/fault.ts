@@ -30,7 +30,7 @@ export const remedies = {
   /** The request could not be prepared here, for example because the database is away. */
   UNPREPARED: 'RETRY',
   AUTHENTICATION: 'FALLBACK',
-  /** Credit or quota is used up: waiting does not help. */
+  /** Credit or quota is used up, or what is asked is more than it ever lets through: waiting does not help. */
   QUOTA: 'FALLBACK',
   /** The endpoint does not know the model or the address, or the alias is gone. */
   NOT_FOUND: 'FALLBACK',

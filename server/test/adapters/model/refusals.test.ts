@@ -3,6 +3,7 @@
  * and when they mean neither. Beside each stands where it was seen: a public repository, or a documentation.
  */
 import { describe, expect, test } from 'vitest';
+import { remedies } from '../../../src/core/models/fault.ts';
 import { faultFromDescription, type FaultKind, type FaultScope } from '../../../src/adapters/model/faults.ts';
 import { answerLimitIn, saysTooLong } from '../../../src/adapters/model/refusals.ts';
 
@@ -215,6 +216,16 @@ describe('A conversation that is too long (A35)', () => {
     );
   });
 
+  test('is not what HTTP 413 means where it speaks of a pace: that is not asked again, and says what to do (D-37; broke: it was tried four times)', () => {
+    const message =
+      'Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 14810, please reduce your message size and try again.';
+    const fault = faultFromDescription(scope, { error: { message, code: 'rate_limit_exceeded' } }, 413);
+    expect([fault.kind, remedies[fault.kind]]).toEqual(['QUOTA', 'FALLBACK']);
+    expect(fault.message).toMatch(
+      /is larger than its rate limit ever lets through \(HTTP 413, .*Limit 6000, Requested 14810.*\); choose another model, go back in the conversation, or have that limit raised\.$/,
+    );
+  });
+
   test('is told with the words of the endpoint behind a router', () => {
     const { message } = faultFromDescription(
       scope,
@@ -227,7 +238,7 @@ describe('A conversation that is too long (A35)', () => {
 
 const otherwise: readonly (readonly [FaultKind, number | null, string, string | object])[] = [
   [
-    'RATE_LIMIT',
+    'QUOTA',
     413,
     'ITSpecialist111/ai_automation_suggester',
     {
