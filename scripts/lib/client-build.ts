@@ -41,7 +41,13 @@ export function renew(folder: string, sources: readonly string[], build: (next: 
     for (const rest of [next, old]) rmSync(rest, { recursive: true, force: true });
   }
   // To put it there was to write the folder, which says nothing of its sources, unless one was taken from it meanwhile.
-  if (sourcesIn(folder).join() === held) utimesSync(folder, begun, begun);
+  if (sourcesIn(folder).join() !== held) return;
+  try {
+    utimesSync(folder, begun, begun);
+  } catch (error) {
+    // A folder of somebody else's: it is built once more at the next start.
+    if (!hasCode(error, 'EPERM')) throw error;
+  }
 }
 
 function putInPlace(next: string, dist: string, old: string): void {

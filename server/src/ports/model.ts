@@ -26,6 +26,8 @@ export interface ModelRequest {
   readonly maxOutput?: number;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
+  /** It waits for a slot after all who do not yield, and is ended, as if it were aborted, when one of them waits for its own. */
+  readonly yields?: boolean;
 }
 
 /** A piece of the answer, in order. Reasoning and text are separate channels. */

@@ -119,6 +119,30 @@ describe('A question beside the turn', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('yields its slot to a turn that waits for it, and is asked again after a moment (D-36; broke: a turn waited for up to 30 s)', async () => {
+    expect(last().request.yields).toBe(true);
+    last().end({ type: 'aborted' });
+    await clock.advance(0);
+    await clock.advance(1_999);
+    asked(1);
+    await clock.advance(1);
+    asked(2);
+    last().answer({ text: 'A name' });
+    expect(await said).toMatchObject({ text: 'A name' });
+    expect(ended.map(([type]) => type)).toEqual(['aborted', 'answered']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is given up after two minutes of yielding', async () => {
+    for (let n = 0; n < 60; n += 1) {
+      last().end({ type: 'aborted' });
+      await clock.advance(0);
+      await clock.advance(2_000);
+    }
+    expect(await said).toBeNull();
+    expect(clock.pending).toBe(0);
+  });
+
   it('may wait for a slot, which is not held against it', async () => {
     last().notice('MODEL_WAITING', 'Waiting for a slot.');
     await clock.advance(60_000);

@@ -28,6 +28,7 @@ beforeAll(async () => {
     spare: { endpoint: there.url, model: 'spare' },
     twin: { endpoint: there.url, model: 'twin', fallbacks: ['spare'] },
     narrow: { endpoint: here.url, model: 'narrow', concurrency: 1 },
+    strait: { endpoint: here.url, model: 'strait', concurrency: 1 },
   };
   writeFileSync(file, JSON.stringify({ models }));
   ({ api } = await bench.join({ env: { WEIR_CONFIG: file } }));
@@ -90,6 +91,22 @@ it('a name whose first call fails comes with the second (D-37)', async () => {
   here.script([{ when: of('neighbour'), stream: ['Me.'] }]);
   expect(await named(await answeredBy('neighbour'))).toBe('Named late');
   expect(answers).toEqual([]);
+});
+
+it('a name that stalls gives its slot to a turn that waits for it, and comes later (D-36; broke: the turn waited 30 s)', async () => {
+  let tell = (): void => undefined;
+  const stalls = new Promise<void>((resolve) => (tell = resolve));
+  const names: (() => object)[] = [() => (tell(), { stream: [{ gate: 'never' }, 'Too late'] })];
+  here.name(() => (names.shift() ?? (() => ({ stream: ['Named after all'] })))() as never);
+  here.script([{ when: of('strait'), stream: ['One.'] }]);
+  const id = await answeredBy('strait');
+  await stalls;
+  here.script([{ when: of('strait'), stream: ['Two.'] }]);
+  await api.send(id, 'And now?');
+  const { view } = await completed(id);
+  expect(view.base.configuration.titleSource).toBe('DEFAULT');
+  expect(await named(id)).toBe('Named after all');
+  expect(await healthOf('strait')).toMatchObject({ health: 'HEALTHY', inUse: 0, waiting: 0 });
 });
 
 it('a name that waits to be asked for again holds no slot, so that a turn goes on meanwhile (D-36)', async () => {

@@ -83,10 +83,16 @@ export function createPlane(deps: PlaneDeps): Model {
     if (!found) return unknownAlias(lane, list());
     const gate = gateOf(found);
     let waited = false;
-    const leave = await gate.enter(signal, (ahead) => {
-      waited = true;
-      onEvent({ type: 'notice', code: 'MODEL_WAITING', message: waitingFor(found, ahead) });
-    });
+    const wanted = new AbortController();
+    const over = request.yields ? AbortSignal.any([signal, wanted.signal]) : signal;
+    const leave = await gate.enter(
+      over,
+      (ahead) => {
+        waited = true;
+        onEvent({ type: 'notice', code: 'MODEL_WAITING', message: waitingFor(found, ahead) });
+      },
+      request.yields ? () => wanted.abort() : undefined,
+    );
     if (!leave) return { type: 'aborted' };
     try {
       // It may have been replaced, or taken away, while this one waited.
@@ -103,7 +109,7 @@ export function createPlane(deps: PlaneDeps): Model {
           effort: effortFor(effort ?? binding.effort, binding.traits.efforts),
           ...(request.maxOutput !== undefined && { maxOutput: request.maxOutput }),
         },
-        signal,
+        over,
         onEvent,
       );
       learn(binding, outcome);

@@ -1,7 +1,8 @@
 /**
  * Owns: asking a model beside the turn, for what nobody waits for (a name), by the ladder that a turn climbs (`ask.ts`).
  *
- * Invariants: it is over at once when it is aborted, and in any case after its term; one call is over sooner.
+ * Invariants: it is over at once when it is aborted, and in any case after its term; one call is over sooner, and when a turn
+ * waits for its slot: then it is asked again.
  */
 import type { Clock } from '../../ports/clock.ts';
 import type { Model, ModelAnswer } from '../../ports/model.ts';
@@ -40,7 +41,7 @@ export async function askAside(
   const cancelTerm = clock.after(termMs, end);
   try {
     const over = AbortSignal.any([signal, late.signal]);
-    const outcome = await ask({ model: brief, clock }, question, over, asking);
+    const outcome = await ask({ model: brief, clock }, { ...question, yields: true }, over, asking);
     return outcome.type === 'answered' ? outcome : null;
   } finally {
     cancelTerm();

@@ -11,6 +11,9 @@ import type { Model, ModelOutcome, ModelRequest } from '../../ports/model.ts';
 import { within } from '../within.ts';
 import { createSaid, type Said } from './spending.ts';
 
+/** How long who has yielded a slot lets others have it, before it waits for one again. Milliseconds. */
+const yieldedMs = 2_000;
+
 /** What is said, and how long the answer may be. */
 export type Wording = Pick<ModelRequest, 'messages' | 'maxOutput'>;
 
@@ -60,6 +63,10 @@ export async function ask(
         event.type === 'notice' ? notice(event.message) : said.add(event),
       );
       asking.ended(asked, outcome, said);
+      if (outcome.type === 'aborted' && question.yields && !signal.aborted) {
+        await within(clock, yieldedMs, aborted);
+        continue;
+      }
       if (outcome.type !== 'failed' || remedies[outcome.kind] === 'COMPACT') return outcome;
       const next = climb(ladder, outcome);
       if (next.type === 'giveUp') return next.fault;

@@ -10,16 +10,22 @@ function visitors(limit: number | null) {
   const gate = createGate(limit);
   const admitted: number[] = [];
   const told: (readonly [n: number, ahead: number])[] = [];
+  /** Who yields and was told that the slot is wanted, in order. */
+  const wanted: number[] = [];
   const leave = new Map<number, () => void>();
-  async function come(n: number, signal: AbortSignal = never): Promise<void> {
-    const done = await gate.enter(signal, (ahead) => void told.push([n, ahead]));
+  async function come(n: number, signal: AbortSignal = never, yields = false): Promise<void> {
+    const done = await gate.enter(
+      signal,
+      (ahead) => void told.push([n, ahead]),
+      yields ? () => void wanted.push(n) : undefined,
+    );
     if (!done) return;
     admitted.push(n);
     leave.set(n, done);
   }
   /** Everything that promises have to say has been said. */
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  return { gate, admitted, told, come, leave: (n: number) => leave.get(n)!(), settle };
+  return { gate, admitted, told, wanted, come, leave: (n: number) => leave.get(n)!(), settle };
 }
 
 describe('The gate of an alias (D-36)', () => {
@@ -89,6 +95,31 @@ describe('The gate of an alias (D-36)', () => {
     expect([v.gate.inUse(), v.gate.waiting()]).toEqual([1, 0]);
   });
 
+  it('lets those who yield in after all others, and tells one that holds a slot for each other that waits', async () => {
+    const v = visitors(2);
+    for (const n of [1, 2, 3]) void v.come(n, never, true);
+    await v.settle();
+    expect([v.admitted, v.wanted]).toEqual([[1, 2], []]);
+    void v.come(4);
+    expect(v.wanted).toEqual([1]);
+    void v.come(5);
+    void v.come(6);
+    expect(v.wanted).toEqual([1, 2]);
+    expect(v.told).toEqual([
+      [3, 0],
+      [4, 0],
+      [5, 1],
+      [6, 2],
+    ]);
+    for (const n of [1, 2, 4, 5]) {
+      v.leave(n);
+      await v.settle();
+    }
+    expect(v.admitted).toEqual([1, 2, 4, 5, 6, 3]);
+    void v.come(7);
+    expect(v.wanted).toEqual([1, 2, 3]);
+  });
+
   it('gives a slot back once, however often it is let go', async () => {
     const v = visitors(1);
     for (const n of [1, 2, 3]) void v.come(n);
@@ -102,7 +133,7 @@ describe('The gate of an alias (D-36)', () => {
   it('keeps its bound and its order whatever happens, and ends empty', async () => {
     const moves = fc.array(
       fc.oneof(
-        { weight: 4, arbitrary: fc.constant({ do: 'come' } as const) },
+        { weight: 4, arbitrary: fc.record({ do: fc.constant('come' as const), yields: fc.boolean() }) },
         { weight: 3, arbitrary: fc.record({ do: fc.constant('leave' as const), pick: fc.nat() }) },
         { weight: 2, arbitrary: fc.record({ do: fc.constant('giveUp' as const), pick: fc.nat() }) },
         {
@@ -120,6 +151,8 @@ describe('The gate of an alias (D-36)', () => {
         let limit: number | null = 2;
         const v = visitors(limit);
         const signals = new Map<number, AbortController>();
+        const yielding = new Set<number>();
+        const gone = new Set<number>();
         const out = new Set<number>();
         let n = 0;
         const inside = (): number[] => v.admitted.filter((who) => !out.has(who));
@@ -129,7 +162,8 @@ describe('The gate of an alias (D-36)', () => {
           if (move.do === 'come') {
             n += 1;
             signals.set(n, new AbortController());
-            void v.come(n, signals.get(n)!.signal);
+            if (move.yields) yielding.add(n);
+            void v.come(n, signals.get(n)!.signal, move.yields);
           } else if (move.do === 'resize') {
             limit = move.to;
             v.gate.resize(limit);
@@ -137,12 +171,29 @@ describe('The gate of an alias (D-36)', () => {
             const who = inside()[move.pick % had]!;
             out.add(who);
             v.leave(who);
-          } else if (move.do === 'giveUp' && n > 0) signals.get(1 + (move.pick % n))!.abort();
+          } else if (move.do === 'giveUp' && n > 0) {
+            signals.get(1 + (move.pick % n))!.abort();
+            gone.add(1 + (move.pick % n));
+          }
           await v.settle();
           const letIn = v.admitted.length - before;
           if (letIn > 0) expect(inside().length).toBeLessThanOrEqual(limit ?? Infinity);
           expect(v.gate.inUse()).toBe(inside().length);
-          expect(v.admitted).toEqual(v.admitted.toSorted((a, b) => a - b));
+          for (const yields of [true, false]) {
+            const those = v.admitted.filter((who) => yielding.has(who) === yields);
+            expect(those).toEqual(those.toSorted((a, b) => a - b));
+          }
+          const waiting = Array.from({ length: n }, (_, i) => i + 1).filter(
+            (who) => !v.admitted.includes(who) && !gone.has(who),
+          );
+          const others = waiting.filter((who) => !yielding.has(who));
+          const isFull = limit !== null && inside().length >= limit;
+          expect({ waiting: waiting.length > 0 && !isFull }).toEqual({ waiting: false });
+          expect(new Set(v.wanted).size).toBe(v.wanted.length);
+          expect(v.wanted.every((who) => yielding.has(who) && v.admitted.includes(who))).toBe(true);
+          // Who yields is let in only when no other waits: so whoever waits came later, and told one of them, if there was one.
+          const untold = inside().filter((who) => yielding.has(who) && !v.wanted.includes(who));
+          if (untold.length > 0) expect(v.wanted.length).toBeGreaterThanOrEqual(others.length);
         }
         v.gate.resize(null);
         await v.settle();
