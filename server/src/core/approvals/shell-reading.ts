@@ -1,8 +1,8 @@
 /**
  * Owns: what a command line does, as far as it can be read without running it: which programs it starts with which
  * arguments, and which files it redirects. Does not own: the words (`shell-words.ts`), how a program is told what it starts
- * (`shell-starts.ts`), what a shell does by itself (`shell-builtins.ts`), what is remembered meanwhile (`shell-state.ts`), or what
- * may not be (`denied.ts`).
+ * (`shell-starts.ts`), what a shell does by itself (`shell-builtins.ts`), what is remembered meanwhile (`shell-state.ts`) or has
+ * changed before a trap or a function runs (`shell-later.ts`), or what may not be (`denied.ts`).
  *
  * It follows what a reader follows: wrappers (`sudo`, `env`, `xargs` …), scripts in scripts (`sh -c`, `eval`, a pipe or
  * a here-document into a shell), functions, loops over written words, variables set in the line, and `cd`.
@@ -21,6 +21,7 @@ import {
 } from 'unbash';
 import { multiplies } from './fork-bombs.ts';
 import { doneByShell } from './shell-builtins.ts';
+import { callFunction, runLater, runUncalled, type Script } from './shell-later.ts';
 import { plain, STAR, UNKNOWN, UNSET } from './shell-signs.ts';
 import { isOutOfProportion, signsIn } from './shell-size.ts';
 import {
@@ -88,9 +89,8 @@ const callLimit = 100_000;
 /** For each sign that makes the parser do something: it takes its time before anything of it can be looked at. */
 const workOfSign = 60;
 const maxDepth = 200;
-/** Texts in texts (`sh -c "sh -c …"`), and functions in functions. */
+/** Texts in texts (`sh -c "sh -c …"`). */
 const maxScripts = 8;
-const maxCalls = 8;
 
 type Judge = (deed: Deed) => string | null;
 
@@ -104,8 +104,8 @@ export function readCommand(command: string, judge: Judge): string | null {
 
 interface Reader extends Shell {
   readonly judge: Judge;
-  /** The script it is in, with the variables that get a value anywhere in it, once they were asked for. */
-  readonly script: { readonly text: string; assigned: readonly string[] | null };
+  /** The one it is in. */
+  readonly script: Script;
 }
 
 function tell({ reading, judge }: Reader, deed: Deed): void {
@@ -181,7 +181,7 @@ function readNode(node: SyntaxNode, shell: Reader): string | null {
         tell(shell, { type: 'MULTIPLIES', name: node.name.value });
       }
       // Read where it is defined, too: it may be called in ways that are not followed.
-      read(node.body, { ...runLater(shell), positional: anyArguments() });
+      read(node.body, runUncalled(shell));
       return '';
     case 'For':
     case 'Select': {
@@ -225,35 +225,6 @@ function inOrder(nodes: readonly SyntaxNode[], shell: Reader): string | null {
     printed = printed === null || more === null || printed.length > 65_536 ? null : printed + more;
   }
   return printed;
-}
-
-/** Of a function that is not called yet. */
-const anyArguments = (): string[] => Array<string>(9).fill(UNKNOWN);
-
-/** By an assignment of something, a loop, or what reads into a variable; also one that is quoted, as nothing hangs on it. */
-const givesValue =
-  /(?<!\w)(?:([A-Za-z_]\w*)(?:\[[^\]\n]{0,20}\])?:?\+?=(?!(?:''|"")?(?:[\s;&|)}]|$))|(?:for|select|read|getopts|mapfile|readarray|printf[ \t]+-v)[ \t]+([^\n;&|<>()]{1,200}))/g;
-
-function assignedIn({ script: { text } }: Reader): readonly string[] {
-  const names = new Set<string>();
-  for (const [, name, list = ''] of text.matchAll(givesValue))
-    for (const each of name === undefined ? (list.match(/(?<![\w-])[A-Za-z_]\w*/g) ?? []) : [name])
-      names.add(each);
-  return [...names];
-}
-
-/** For what is run later, by a trap or a call: what gets a value anywhere in the script may have it by then. */
-function runLater(shell: Reader): Reader {
-  const later = apart(shell);
-  if (shell.script.assigned === null) {
-    if (!spend(shell, shell.script.text.length / 2)) return later;
-    shell.script.assigned = assignedIn(shell);
-  }
-  for (const name of shell.script.assigned) {
-    if (!spend(shell, 4)) break;
-    becomesSet(later, name);
-  }
-  return later;
 }
 
 const parameters = /\$\{?#?([A-Za-z_]\w*|[1-9]\d?|[#@*])/g;
@@ -323,20 +294,8 @@ function readSimple(node: Command, shell: Reader): string | null {
   shell.reading.command = node;
   const body = shell.functions.get(first);
   if (body === undefined) return start(argv, { ...shell, input });
-  return call(first, body, { ...shell, input, positional: argv.slice(1) });
-}
-
-/** Not followed any further is what a function does after it has started itself twice, and what is beyond the limits. */
-function call(name: string, body: SyntaxNode, shell: Reader): string | null {
-  const { reading, calls } = shell;
-  const isOutermost = calls.length === 0;
-  const before = reading.left;
-  if (isOutermost) reading.callsTo = before - reading.callsLeft;
-  if (calls.length >= maxCalls || calls.filter((each) => each === name).length > 1) return null;
-  if (before <= reading.callsTo) return null;
-  const printed = read(body, { ...shell, calls: [...calls, name] });
-  if (isOutermost) reading.callsLeft -= before - reading.left;
-  return printed;
+  const called = { ...shell, input, positional: argv.slice(1) };
+  return callFunction(first, called, (inside) => read(body, inside));
 }
 
 function assign({ name, value, append, index }: Assignment, shell: Reader): string {
