@@ -97,7 +97,7 @@ it('a name that stalls gives its slot to a turn that waits for it, and comes lat
   let tell = (): void => undefined;
   const stalls = new Promise<void>((resolve) => (tell = resolve));
   const names: (() => object)[] = [() => (tell(), { stream: [{ gate: 'never' }, 'Too late'] })];
-  here.name(() => (names.shift() ?? (() => ({ stream: ['Named after all'] })))() as never);
+  here.name(() => (names.shift() ?? (() => ({ stream: ['Named after all'] })))());
   here.script([{ when: of('strait'), stream: ['One.'] }]);
   const id = await answeredBy('strait');
   await stalls;
