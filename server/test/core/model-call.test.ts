@@ -75,9 +75,9 @@ describe('a retry', () => {
     expect(outcome(w)).toMatchObject({ type: 'FAILED', message: 'Try again in 55 hours.' });
   });
 
-  it('says so to people, with the reason and which attempt comes', () => {
+  it('says so to people, with the reason, without what they could do, and which attempt comes', () => {
     const w = asking();
-    expect(w.fail({ message: 'The endpoint is busy.' }).items).toEqual([
+    expect(w.fail({ message: 'The endpoint is busy; try again in a while.' }).items).toEqual([
       {
         type: 'Notice',
         level: 'WARNING',

@@ -4,8 +4,8 @@
  * Does not own: what a call failed of (`faults.ts`).
  *
  * Invariant: nothing is asked in order to find out; what is degraded gets a call of its own accord when its term is over
- * or nothing else is left, and is well again when one is accepted. A model is as well as its endpoint is for all, and as
- * it was itself: that a neighbour answers says nothing of a model that does not.
+ * or nothing else is left, and is well again when one is accepted. A model is no better than its endpoint is for all, nor
+ * than it was itself: that a neighbour answers says nothing of a model that does not, or was not asked.
  */
 import type { FaultKind, ModelInfo } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
@@ -126,7 +126,7 @@ export function createHealth(): Health {
       const rows = rowsOf(model);
       if (rows.some(isDegraded)) return 'DEGRADED';
       if (rows.some(({ last }) => last !== '')) return 'FAILING';
-      return rows.length > 0 ? 'HEALTHY' : 'UNKNOWN';
+      return models.has(model) ? 'HEALTHY' : 'UNKNOWN';
     },
     asked(model, now) {
       const givers = [lend(models, model, now), lend(endpoints, model.endpoint.baseUrl, now)];

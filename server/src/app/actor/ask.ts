@@ -5,7 +5,7 @@
  * Invariants: no slot is held during a wait; it is over at once when it is aborted; every call that ended is told once.
  */
 import { remedies } from '../../core/models/fault.ts';
-import { bottom, climb, type Ladder } from '../../core/models/ladder.ts';
+import { bottom, climb, withoutAdvice, type Ladder } from '../../core/models/ladder.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Model, ModelOutcome, ModelRequest } from '../../ports/model.ts';
 import { within } from '../within.ts';
@@ -74,10 +74,12 @@ export async function ask(
       if (asking.mayGoOn?.() === false) break;
       ladder = next.ladder;
       if (next.type === 'wait') {
-        notice(`${outcome.message} Trying again in ${Math.ceil(next.ms / 1_000)} s (${next.attempt}).`);
+        notice(
+          `${withoutAdvice(outcome.message)} Trying again in ${Math.ceil(next.ms / 1_000)} s (${next.attempt}).`,
+        );
         await within(clock, next.ms, aborted);
       } else {
-        notice(`${outcome.message} Asking another model.`);
+        notice(`${withoutAdvice(outcome.message)} Asking another model.`);
         wording = worded(to());
       }
     }

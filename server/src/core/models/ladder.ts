@@ -104,6 +104,12 @@ function withoutAdviceAgain(first: string, reasons: readonly string[]): readonly
   });
 }
 
+/** The reason alone, where what to do about it is being done. */
+export function withoutAdvice(reason: string): string {
+  const advice = adviceIn(reason);
+  return advice === '' ? reason : `${reason.slice(0, -advice.length)}.`;
+}
+
 const adviceIn = (reason: string): string => {
   const at = reason.lastIndexOf('; ');
   return at < 0 ? '' : reason.slice(at);

@@ -8,7 +8,7 @@
  */
 import { choiceOf } from '../conversation/choice.ts';
 import type { ModelFault, Remedy } from '../models/fault.ts';
-import { bottom, climb, type Ladder } from '../models/ladder.ts';
+import { bottom, climb, withoutAdvice, type Ladder } from '../models/ladder.ts';
 import { mint, patch, perform, performAfter, show, stampOf, type StepDraft } from '../step-draft.ts';
 import type { Attempt } from '../workstream/state.ts';
 import { askForBudget, isSpent } from './budget.ts';
@@ -60,17 +60,22 @@ export function askAgain(
   const chosen = draft.state.projection.configuration.model;
   // Where it began the ladder is of no use any more; what another model is not asked for, the chosen one is not either.
   if (chosen !== attempt.alias && remedy !== 'STOP')
-    return askModel(notice(draft, 'MODEL_CHOSEN', `${fault.message} Asking "${chosen}", chosen meanwhile.`));
+    return askModel(
+      notice(draft, 'MODEL_CHOSEN', `${withoutAdvice(fault.message)} Asking "${chosen}", chosen meanwhile.`),
+    );
   const next = climb(attempt.ladder, fault, remedy);
   switch (next.type) {
     case 'giveUp':
       return next.fault;
     case 'goOn':
-      return askModel(notice(draft, 'MODEL_FALLBACK', `${fault.message} Asking another model.`), next.ladder);
+      return askModel(
+        notice(draft, 'MODEL_FALLBACK', `${withoutAdvice(fault.message)} Asking another model.`),
+        next.ladder,
+      );
     case 'wait': {
       const again = `Trying again in ${Math.ceil(next.ms / 1_000)} s (${next.attempt}).`;
       return perform(
-        patch(notice(draft, 'MODEL_RETRY', `${fault.message} ${again}`), {
+        patch(notice(draft, 'MODEL_RETRY', `${withoutAdvice(fault.message)} ${again}`), {
           attempt: { ...attempt, ladder: next.ladder, phase: 'backoff' },
         }),
         { type: 'backoff', stamp: stampOf(draft.state), messageId: attempt.messageId, ms: next.ms },
@@ -85,7 +90,7 @@ export const mayBeOutdated = ({ ladder }: Attempt, fault: ModelFault): boolean =
 
 /** Asks as it is set up now. */
 export function askAsSetUp(draft: StepDraft, { ladder }: Attempt, fault: ModelFault): StepDraft {
-  const told = `${fault.message} It has been set up otherwise since, so it is asked again.`;
+  const told = `${withoutAdvice(fault.message)} It has been set up otherwise since, so it is asked again.`;
   return askModel(notice(draft, 'MODEL_RETRY', told), { ...ladder, number: ladder.number + 1 });
 }
 

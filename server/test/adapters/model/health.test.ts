@@ -157,6 +157,13 @@ describe('A model', () => {
     expect(failing(5).problemOf(e)).toMatch(/^5 calls in a row failed/);
   });
 
+  it('that was never called is not called well because a neighbour answers (broke: one that does not exist was green)', () => {
+    const health = createHealth();
+    const [one, other] = [modelAt('e'), modelAt('e')];
+    health.succeeded(one);
+    expect([health.stateOf(one), health.stateOf(other)]).toEqual(['HEALTHY', 'UNKNOWN']);
+  });
+
   it('says of its failures the last', () => {
     const health = createHealth();
     health.failed(e, 'AUTHENTICATION', 'Refused.', 0);
