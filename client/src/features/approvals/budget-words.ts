@@ -2,19 +2,19 @@
 import type { BudgetQuestion } from 'schema/projection';
 import { tokensInFull } from '../models/model-words.ts';
 
-/** What is asked, as a name and what it is. */
-export function budgetFacts({
-  spent,
-  limit,
-  grant,
-}: BudgetQuestion): readonly (readonly [name: string, value: string])[] {
+/** What is asked, as a name and what it is. `limitNow`: it may have been changed since; null: there is none any more. */
+export function budgetFacts(
+  { spent, limit, grant }: BudgetQuestion,
+  limitNow: number | null = limit,
+): readonly (readonly [name: string, value: string])[] {
+  const next =
+    limitNow === null
+      ? 'you are not asked again, since there is no budget any more'
+      : `you are asked again at ${tokensInFull(Math.max(limitNow, spent + grant))} tokens`;
   return [
     ['Spent so far', `${tokensInFull(spent)} tokens`],
     ['Limit', `${tokensInFull(limit)} tokens`],
-    [
-      'Approving allows',
-      `${tokensInFull(grant)} more; you are asked again at ${tokensInFull(spent + grant)} tokens`,
-    ],
+    ['Approving allows', `${tokensInFull(grant)} more; ${next}`],
   ];
 }
 
