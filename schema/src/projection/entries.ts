@@ -250,16 +250,10 @@ export interface ContextMark {
   readonly doubted?: Counted;
   /** The model is told its own thoughts again, as its provider's counts have shown. Absent: that is not known. */
   readonly replayed?: true;
-  /** What the last summary left, which another one would hardly make less. Absent: there was none. */
-  readonly floor?: Floor;
-}
-
-/** What a summary left of a conversation. */
-export interface Floor {
-  /** As `ContextMark.told`. */
-  readonly told: number;
-  /** What the provider counted of it and of what stands beside it; null: it has not yet. */
-  readonly tokens: number | null;
+  /** The last count before a summary, until the first one after it shows whether that was less. */
+  readonly before?: { readonly tokens: number; readonly estimated: number };
+  /** A summary took much away, and the count did not fall: what is decided goes by the estimate. Absent: it fell, or there was none. */
+  readonly unmoved?: true;
 }
 
 /** A request that is still being worked on, word for word, where the message itself is summarised. */

@@ -275,30 +275,45 @@ describe('a threshold', () => {
     expect(roomIn(context({ told: 5_000, window: 1_000 }))).toBe(0);
   });
 
-  it('is what a summary could not go below, with a tenth of the window, and until then of the estimate', () => {
-    /** `tokens` left by the summary, as counted; `now`: the count now, of which the estimate is 300. */
-    const at = (tokens: number, now: number): Context =>
-      context({
-        told: 300,
-        window: 1_000,
-        scale: 3,
-        counted: { tokens: now, told: 300 },
-        floor: { told: 250, tokens },
+  it('goes by the estimate where a summary took much away and the count did not fall, until one falls (D-39)', () => {
+    /** 6,000 estimated and 9,000 counted, of which a summary leaves 1,500; then the first count after it. */
+    const then = (inputTokens: number): Context => {
+      const full = context({
+        told: 5_900,
+        counted: { tokens: 9_000, told: 5_900 },
+        scale: 1.5,
+        overhead: 100,
+        window: 10_000,
       });
-    // A summary that was worth it changes nothing.
-    expect([isOverSoft(at(650, 800)), isOverSoft(at(650, 801))]).toEqual([false, true]);
-    expect([isOverSoft(at(850, 949)), isOverSoft(at(850, 950))]).toEqual([false, true]);
-    expect([isOverHard(at(850, 949)), isOverHard(at(850, 950))]).toEqual([false, true]);
-    expect([roomIn(at(850, 949)), roomIn(at(850, 950))]).toEqual([600, 0]);
-    expect([isOverSoft(at(850, 850), 500), isOverSoft(at(850, 850), 501)]).toEqual([false, true]);
+      const left = context(markOfSummary(full, 1_400));
+      return answered(left, usage(inputTokens));
+    };
+    // So little is no honest count of what was taken, by whatever measure.
+    const [lied, fell] = [then(8_000), then(7_500)];
+    expect([lied.unmoved, fell.unmoved]).toEqual([true, undefined]);
+    expect([isOverSoft(lied), isOverHard(lied, 7_000), roomIn(lied)]).toEqual([false, false, 7_490]);
+    expect([isOverSoft(lied, 6_600), isOverHard(lied, 7_600)]).toEqual([true, true]);
+    // It stays so until there is another summary, and a count after it.
+    const later = answered({ ...lied, told: 3_000 }, usage(8_500));
+    expect([later.unmoved, later.before]).toEqual([true, undefined]);
+    const again = context(markOfSummary(later, 1_000));
+    expect(again.unmoved).toBe(true);
+    expect(answered(again, usage(1_500)).unmoved).toBeUndefined();
   });
 
-  it('knows what a summary left by the first count after it, without what was said since', () => {
-    const summarised = context(markOfSummary(context({ window: 10_000, overhead: 100, scale: 2 }), 500));
-    const after = answered({ ...summarised, told: 800 }, usage(2_000));
-    expect(after.floor).toEqual({ told: 500, tokens: 1_700 });
-    expect(answered({ ...after, told: 900 }, usage(2_500)).floor).toEqual(after.floor);
-    expect(markOfSummary(after, 400).floor).toEqual({ told: 400, tokens: null });
+  it('goes by the count where one falls as what is told does, whatever is told beside it that we do not know of', () => {
+    for (const scale of [0.5, 1, 2, 4]) {
+      const hidden = 7_000;
+      const count = (told: number): number => Math.round(hidden + told * scale);
+      const full = context({
+        told: 2_000,
+        counted: { tokens: count(2_000), told: 2_000 },
+        scale: 4,
+        window: 16_000,
+      });
+      const left = context(markOfSummary(full, 800));
+      expect(answered(left, usage(count(800))).unmoved).toBeUndefined();
+    }
   });
 });
 

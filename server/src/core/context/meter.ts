@@ -16,7 +16,6 @@ import {
   type Counted,
   type Entry,
   type EntryOf,
-  type Floor,
   type Usage,
 } from 'schema/projection';
 import { weightOfAll } from './tokens.ts';
@@ -27,9 +26,6 @@ export { usedOf } from 'schema/projection';
 const soft = nearlyFull;
 /** Above it the model is not asked before room was made (D-39: soft + 0.10, at most 0.95). */
 const hard = Math.min(0.95, soft + 0.1);
-
-/** Of the window: a summary that would be made for less than that since the last one is not worth it. */
-const leastGrowth = 0.1;
 
 /** True when so many more tokens, estimated, bring it above the soft threshold. False where the window is not known. */
 export function isOverSoft(mark: ContextMark, more = 0): boolean {
@@ -45,17 +41,11 @@ export function isOverHard(mark: ContextMark, more = 0): boolean {
 }
 
 /**
- * What is decided by. A count that the last summary left nearly as high as there is need of one calls for no other until it
- * has grown: it would call for one after each answer, whether the endpoint counts wrongly or what has to stay is that
- * much. Until then it is estimated, and the endpoint has the last word.
+ * What is decided by. A count that does not fall when a summary takes much away would call for another one after each
+ * answer: the endpoint counts something else. Then it is estimated, and the endpoint has the last word.
  */
-function judgedBy(context: ContextMark): ContextMark {
-  const { window, floor } = context;
-  if (window === null || !floor?.tokens) return context;
-  const worthIt = floor.tokens + window * leastGrowth;
-  if (worthIt <= window * soft || usedOf(context) >= worthIt) return context;
-  return { ...context, counted: null, scale: Math.min(1, context.scale) };
-}
+const judgedBy = (context: ContextMark): ContextMark =>
+  context.unmoved ? { ...context, counted: null, scale: Math.min(1, context.scale) } : context;
 
 /** What a token of our estimate is taken for where it has to fit: no less than one. */
 export const carefulScale = ({ scale }: Pick<ContextMark, 'scale'>): number => Math.max(1, scale);
@@ -126,15 +116,21 @@ export function markOfAnswer(
   tokens: number,
   thoughts = noThoughts,
 ): ContextMark {
-  const { told, counted, scale, window, overhead, doubted, replayed, floor } = withRoom(
-    context,
-    room ?? context,
-  );
+  const {
+    told,
+    counted,
+    scale,
+    window,
+    overhead,
+    doubted,
+    replayed,
+    before: summarised,
+    unmoved,
+  } = withRoom(context, room ?? context);
   const before: ContextMark = {
     ...{ told, counted, scale, window, overhead },
     ...(doubted && { doubted }),
     ...(replayed && { replayed }),
-    ...(floor && { floor }),
   };
   const heard = usage && heardOf(before, usage, thoughts);
   const again = heard === 'BELIEVED' ? isReplayed(before, usage!, thoughts) : replayed;
@@ -142,7 +138,8 @@ export function markOfAnswer(
   const after: ContextMark = {
     ...{ told: told + own, counted, scale, window, overhead },
     ...(again && { replayed: again }),
-    ...(floor && { floor }),
+    ...(summarised && { before: summarised }),
+    ...(unmoved && { unmoved }),
   };
   if (!heard) return { ...after, ...(doubted && { doubted }), ...(counted ? null : { scale: faded(scale) }) };
   const { inputTokens, outputTokens } = usage;
@@ -157,17 +154,25 @@ export function markOfAnswer(
   const now: Counted = { tokens: inputTokens + written, told: after.told };
   if (heard === 'DOUBTED') return { ...after, doubted: now };
   const estimated = Math.max(1, overhead + told + (again && !replayed ? thoughts.since : 0));
+  const { before: _, unmoved: was, ...rest } = after;
+  const isUnmoved = summarised ? didNotFall(summarised, inputTokens, overhead + told) : was;
   return {
-    ...after,
-    ...(floor && { floor: { ...floor, tokens: floor.tokens ?? leftOf(floor, inputTokens, told) } }),
+    ...rest,
+    ...(isUnmoved && { unmoved: true }),
     counted: now,
     scale: Math.min(mostScale, Math.max(leastScale, inputTokens / estimated)),
   };
 }
 
-/** Of so many tokens counted, what the summary left: without what was told since, and no more than the count itself. */
-const leftOf = (floor: Floor, inputTokens: number, told: number): number =>
-  Math.max(0, inputTokens - Math.max(0, told - floor.told));
+/** Whether a count is about as high as before so much was taken away: no model counts that little of a text. */
+function didNotFall(
+  { tokens, estimated }: NonNullable<ContextMark['before']>,
+  inputTokens: number,
+  now: number,
+): boolean {
+  const taken = estimated - now;
+  return taken > 0 && tokens - inputTokens < (taken * leastScale) / 2;
+}
 
 /** What was learnt from a refusal, where nobody counts: it may have been a mistake, so that it is believed less each time. */
 const faded = (scale: number): number => (scale > 1 ? Math.max(1, scale * 0.93) : scale);
@@ -218,14 +223,20 @@ const leastJudged = 256;
 
 /** The mark of a conversation that was cut: that of the last answer in it, and what comes after. `alias`: the chosen model. */
 export function markOfCut(context: Context, left: readonly Entry[], alias: string): ContextMark {
-  const { window, overhead, scale, replayed, floor } = context;
+  const { window, overhead, scale, replayed, before, unmoved } = context;
   const at = left.findLastIndex((entry) => entry.kind === 'ASSISTANT' && entry.context !== undefined);
   const answer = left[at] as EntryOf<'ASSISTANT'> | undefined;
   const checkpoint = left.find((entry) => entry.kind === 'CHECKPOINT');
   // What was counted before the summary was counted with all that it stands for, and what another model counted by other rules.
   const stands = answer && answer.revision > (checkpoint?.revision ?? 0) && answer.alias === alias;
   const then = stands && answer.context?.counted ? withRoom(answer.context, { window, overhead }) : null;
-  const now = { window, overhead, ...(replayed && { replayed }), ...(floor && { floor }) };
+  const now = {
+    window,
+    overhead,
+    ...(replayed && { replayed }),
+    ...(before && { before }),
+    ...(unmoved && { unmoved }),
+  };
   if (!then) return { told: weightOfAll(left), counted: null, scale, ...now };
   // By the same measure as what was counted.
   const told = then.told + weightOfAll(left.slice(at + 1));
@@ -233,14 +244,20 @@ export function markOfCut(context: Context, left: readonly Entry[], alias: strin
 }
 
 /** The mark of a conversation that begins with a summary: nobody has counted it yet, but how the model counts is known. */
-export const markOfSummary = ({ scale, window, overhead, replayed }: Context, told: number): ContextMark => ({
+export const markOfSummary = (
+  { counted, scale, window, overhead, replayed, before, unmoved }: Context,
+  told: number,
+): ContextMark => ({
   told,
   counted: null,
   scale,
   window,
   overhead,
   ...(replayed && { replayed }),
-  floor: { told, tokens: null },
+  ...(counted
+    ? { before: { tokens: counted.tokens, estimated: overhead + counted.told } }
+    : before && { before }),
+  ...(unmoved && { unmoved }),
 });
 
 /**
