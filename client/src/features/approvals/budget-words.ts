@@ -24,12 +24,14 @@ export const grantWords = ({ grant }: BudgetQuestion): string => `Approve ${toke
 /** What became of it, in one line. `state` and by whom, where somebody answered. */
 export function budgetAnswered(
   { spent, grant }: BudgetQuestion,
-  state: 'ASKING' | 'GRANTED' | 'DENIED' | 'DROPPED',
+  state: 'ASKING' | 'ASKED' | 'GRANTED' | 'DENIED' | 'DROPPED',
   by: string,
 ): string {
   switch (state) {
     case 'ASKING':
       return 'Waits for your decision';
+    case 'ASKED':
+      return 'Asked here; whether it was answered stands further down';
     case 'GRANTED':
       return `${tokensInFull(grant)} more tokens approved by ${by}, after ${tokensInFull(spent)}`;
     case 'DENIED':

@@ -49,6 +49,8 @@ export class Around {
   }
 }
 
-/** What is asked is answered where the workstream is as it is now. */
-const asItWas = (block: Block): Block =>
-  block.type === 'call' && block.state === 'ASKING' ? { ...block, state: 'DECLARED' } : block;
+/** What is asked is answered where the workstream is as it is now: it may have been, further down. */
+export function asItWas(block: Block): Block {
+  if (block.type === 'call' && block.state === 'ASKING') return { ...block, state: 'DECLARED' };
+  return block.type === 'budget' && block.state === 'ASKING' ? { ...block, state: 'ASKED' } : block;
+}

@@ -143,8 +143,8 @@ export interface BudgetBlock extends Placed {
   readonly cycleId: string;
   readonly question: BudgetQuestion;
   readonly item: ApprovalItem;
-  /** DROPPED: the turn ended before it was answered. */
-  readonly state: 'ASKING' | 'GRANTED' | 'DENIED' | 'DROPPED';
+  /** ASKED: it is not known here whether it was answered. DROPPED: the turn ended before it was. */
+  readonly state: 'ASKING' | 'ASKED' | 'GRANTED' | 'DENIED' | 'DROPPED';
 }
 
 export type Block =
