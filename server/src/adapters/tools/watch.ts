@@ -213,6 +213,12 @@ async function endedIn(
 const firesWhen = ({ condition }: WatchDefinition): string =>
   condition === null ? 'when the output changes' : `when this holds: ${condition}`;
 
+/** In words and in seconds, where that says more. */
+function inFull(seconds: number): string {
+  const [words, plain] = [spanOf(seconds), `${seconds} s`];
+  return words === plain ? plain : `${words} (${plain})`;
+}
+
 function previewOf(definition: WatchDefinition, lasts: number | null): Previewed['preview'] {
   const { name, everySeconds, maxPolls, repeat, instruction, command } = definition;
   return {
@@ -223,7 +229,7 @@ function previewOf(definition: WatchDefinition, lasts: number | null): Previewed
         'Command:',
         command,
         '',
-        `Polled: every ${spanOf(everySeconds)} (${everySeconds} s), at most ${maxPolls} times${lasts === null ? '' : `, for ${spanOf(lasts)} (${lasts} s) from your approval at the latest`}`,
+        `Polled: every ${inFull(everySeconds)}, at most ${maxPolls} times${lasts === null ? '' : `, for ${inFull(lasts)} from your approval at the latest`}`,
         `Fires: ${firesWhen(definition)}`,
         repeat ? 'Then: goes on, and starts a turn each time' : 'Then: starts a turn, and ends',
         ...(instruction === null ? [] : [`Instruction: ${instruction}`]),

@@ -97,7 +97,7 @@ export function watchModelFile(deps: ModelFileDeps): WatchedModels {
       log.warn({ path, problems: faults }, 'model file has faults; the settings from before are in use');
     } else {
       // Where it never served, nothing is missed when it goes.
-      faults = served ? ['It is gone.'] : [];
+      faults = served ? ['It is gone. Put it back, or start the server anew to go on without it.'] : [];
       if (served) log.warn({ path }, 'model file is gone; the settings from before are in use');
     }
     bindings = assemble();
