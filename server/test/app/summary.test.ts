@@ -147,6 +147,8 @@ describe('A summary', () => {
       tools: [],
       maxOutput: 2_048,
     });
+    // A turn waits for it: it gives its slot to no other.
+    expect(request.yields ?? false).toBe(false);
     expect(request.messages.map(({ role }) => role)).toEqual(['system', 'user']);
     expect(shownIn(run.asked(1))).toContain('PERSON (Ann): Do it.\nPERSON (Ann): And that.');
     await run.answer(1, '  All is done.\n', { alias: 'a', model: 'm-1' });

@@ -3,8 +3,8 @@
  *
  * Invariants: strictly first come, first served, also when there is room for more, and those who yield after all others;
  * never more holders than the limit allowed when each was admitted; a wider limit admits at once, a narrower one lets
- * holders finish; who leaves while waiting is never admitted; of those who yield and hold a slot, one is told for each
- * other that waits.
+ * holders finish; who leaves while waiting is never admitted; of those who yield and hold a slot, as many are told that it
+ * is wanted as must leave for all others that wait to be let in, and each once.
  */
 
 export interface Gate {
@@ -29,8 +29,9 @@ export function createGate(initial: number | null): Gate {
   /** A set keeps the order in which they came, and lets go of one in the middle at once. */
   const queue = new Set<() => void>();
   const yielding = new Set<() => void>();
-  /** Of those who yield and hold a slot, who was not told yet that it is wanted. */
+  /** Of those who yield and hold a slot: who was not told yet that it is wanted, and who was. */
   const untold = new Set<() => void>();
+  const told = new Set<() => void>();
 
   const hasRoom = (): boolean => limit === null || holders < limit;
 
@@ -42,7 +43,7 @@ export function createGate(initial: number | null): Gate {
       if (!held) return;
       held = false;
       holders -= 1;
-      if (onWanted) untold.delete(onWanted);
+      if (onWanted && !told.delete(onWanted)) untold.delete(onWanted);
       admit();
     };
   }
@@ -57,10 +58,13 @@ export function createGate(initial: number | null): Gate {
   }
 
   function want(): void {
-    const [onWanted] = untold;
-    if (!onWanted) return;
-    untold.delete(onWanted);
-    onWanted();
+    if (limit === null || queue.size === 0) return;
+    const lacking = queue.size + holders - limit - told.size;
+    for (const onWanted of [...untold].slice(0, Math.max(0, lacking))) {
+      untold.delete(onWanted);
+      told.add(onWanted);
+      onWanted();
+    }
   }
 
   return {
@@ -87,6 +91,7 @@ export function createGate(initial: number | null): Gate {
     resize(next) {
       limit = next;
       admit();
+      want();
     },
     inUse: () => holders,
     waiting: () => queue.size + yielding.size,

@@ -149,6 +149,20 @@ describe('A model', () => {
     expect(await two.outcome).toMatchObject({ text: 'two' });
   });
 
+  it('that is asked for a name gives the slot to whoever waits for it, which is no failure of it, however often (D-36, D-37)', async () => {
+    const provider = await set('a', { concurrency: 1, fallbacks: ['b'] });
+    await set('b');
+    for (let n = 0; n < 6; n += 1) {
+      provider.script([{ stream: [{ gate: `name ${n}` }, 'never'] }, { stream: ['a turn'] }]);
+      const name = ask('a', { yields: true });
+      await provider.waitForGate(`name ${n}`);
+      const turn = ask('a');
+      expect(await name.outcome).toMatchObject({ type: 'aborted' });
+      expect(await turn.outcome).toMatchObject({ alias: 'a', text: 'a turn' });
+    }
+    expect(infoOf('a')).toMatchObject({ health: 'HEALTHY', problem: null, inUse: 0, waiting: 0 });
+  });
+
   it('takes more calls at once as soon as its settings say so, under the endpoint they name by then', async () => {
     const before = await set('a', { concurrency: 1 });
     before.script([{ stream: [{ gate: 'one' }, 'one'] }]);
