@@ -45,6 +45,9 @@ beforeAll(async () => {
     after: { window: 200_000 },
     moving: { window: 128_000 },
     leaving: { window: 128_000, fallbacks: ['staying'] },
+    paced: { window: 128_000 },
+    'paced-spare': { window: 128_000, fallbacks: ['spare'] },
+    spare: { window: 128_000 },
     staying: {},
   });
 });
@@ -327,6 +330,66 @@ describe.concurrent('what an endpoint counts', () => {
     expect(await talk.say('Now?')).toMatchObject({ type: 'COMPLETED' });
     expect(talk.requests.slice(asked).map(asksForSummary)).toEqual([false, false]);
     expect(ofKind(await talk.history(), 'TURN').filter((e) => e.turn.compaction)).toEqual([]);
+  });
+
+  describe('what alone is more than is let through in a minute', () => {
+    /** As an endpoint of so many tokens a minute says it. */
+    const paced =
+      (status: number, most: number, answer: (body: ChatBody) => Step | Promise<Step>) =>
+      (body: ChatBody): Step | Promise<Step> => {
+        const tokens = tokensOfBody(body);
+        if (tokens <= most) return answer(body);
+        const message = `Request too large for model \`m\` on tokens per minute (TPM): Limit ${most}, Requested ${tokens}, please reduce your message size and try again.`;
+        return { status, body: { error: { message, type: 'tokens', code: 'rate_limit_exceeded' } } };
+      };
+
+    it('is asked once, nothing is learnt or summarised of it, and it passes where the window is set to that (D-37; broke: asked four times)', async () => {
+      const talk = await world.talk('paced');
+      await talk.fill(8, 870);
+      const asked = talk.requests.length;
+      const before = await talk.context();
+      talk.answer(paced(413, window, plainly('Now.')));
+      const outcome = await talk.say('Now?');
+      expect(outcome).toMatchObject({ type: 'FAILED', reason: 'MODEL_OVER_LIMIT' });
+      expect(outcome).toHaveProperty(
+        'message',
+        expect.stringMatching(/Limit 8000, Requested \d+.*set its "window" in weir\.config\.json to no more/),
+      );
+      expect(talk.requests.slice(asked).map(asksForSummary)).toEqual([false]);
+      const after = await talk.context();
+      expect(after.window).toBe(128_000);
+      expect(after.used).toBeLessThan(before.used + 200);
+      expect(ofKind(await talk.history(), 'TURN').filter((e) => e.turn.compaction)).toEqual([]);
+
+      const came: string[] = [];
+      world.answer('paced-narrow', (body) => {
+        const passes = tokensOfBody(body) <= window;
+        came.push(passes ? (asksForSummary(body) ? 'summary' : 'turn') : 'refused');
+        return paced(413, window, either(plainly(summary), plainly('Now.')))(body);
+      });
+      await world.setUp('paced', { model: 'paced-narrow', window });
+      expect(await talk.say('And now?')).toMatchObject({ type: 'COMPLETED' });
+      expect(came.at(-1)).toBe('turn');
+      expect(new Set(came.slice(0, -1))).toEqual(new Set(['summary']));
+    });
+
+    it('is left for a fallback at once, and says nothing of how the model fares', async () => {
+      const talk = await world.talk('paced-spare');
+      await talk.fill(8, 870);
+      const asked = talk.requests.length;
+      talk.answer(paced(429, window, plainly('Now.')));
+      world.answer('spare', plainly('From the spare one.'));
+      expect(await talk.say('Now?')).toMatchObject({ type: 'COMPLETED' });
+      expect(talk.requests).toHaveLength(asked + 1);
+      expect(ofKind(await talk.history(), 'ASSISTANT').at(-1)).toMatchObject({ alias: 'spare' });
+      const { data } = await world.api.query<{ readonly models: readonly { readonly alias: string }[] }>(
+        '{ models { alias health problem } }',
+      );
+      expect(data!.models.find(({ alias }) => alias === 'paced-spare')).toMatchObject({
+        health: 'HEALTHY',
+        problem: null,
+      });
+    });
   });
 
   it('G13 at three quarters lets small results pass whole and says what is left out of big ones', async () => {

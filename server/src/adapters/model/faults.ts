@@ -10,7 +10,7 @@ import type { FaultKind } from '../../ports/model.ts';
 import type { Binding } from './binding.ts';
 import type { Fault } from './asked.ts';
 import { hideAsWritten, hiderOf } from './hide.ts';
-import { namesAnswerLimit, saysTooFast, saysTooLong } from './refusals.ts';
+import { namesAnswerLimit, saysTooFast, saysTooLong, saysTooMuchAtOnce } from './refusals.ts';
 import { isRecord, maxCount, parseJson, textOf, type Json } from './wire/json.ts';
 
 export type { FaultKind } from '../../ports/model.ts';
@@ -37,7 +37,7 @@ export const scopeOf = ({ alias, endpoint, model, source }: Binding): FaultScope
 
 interface FaultText {
   readonly what: string;
-  /** `{endpoint}`, `{key}`, `{model}` and `{limit}` stand for where each is set. */
+  /** `{endpoint}`, `{key}`, `{model}`, `{limit}` and `{window}` stand for where each is set. */
   readonly advice: string;
 }
 
@@ -54,6 +54,11 @@ const table: Readonly<Record<FaultKind, FaultText>> = {
   RATE_LIMIT: {
     what: 'refused because a rate limit is reached',
     advice: 'wait a little and try again, or choose another model',
+  },
+  OVER_LIMIT: {
+    what: 'refused because the request alone is more than its rate limit lets through',
+    advice:
+      'set {window} to no more than that limit, choose another model, go back in the conversation, or have the limit raised',
   },
   OVERLOADED: { what: 'failed on its side', advice: 'try again in a while, or choose another model' },
   AUTHENTICATION: { what: 'refused the credentials', advice: 'check {key} and what that key may use' },
@@ -107,19 +112,21 @@ const table: Readonly<Record<FaultKind, FaultText>> = {
 };
 
 const places: Readonly<
-  Record<Binding['source'], Readonly<Record<'endpoint' | 'key' | 'model' | 'limit', string>>>
+  Record<Binding['source'], Readonly<Record<'endpoint' | 'key' | 'model' | 'limit' | 'window', string>>>
 > = {
   ENVIRONMENT: {
     endpoint: 'OPENAI_BASE_URL',
     key: 'OPENAI_API_KEY',
     model: 'WEIR_MODEL',
     limit: 'a "maxOutput" for it in weir.config.json',
+    window: 'a "window" for it in weir.config.json',
   },
   FILE: {
     endpoint: 'its "endpoint" in weir.config.json',
     key: 'its "key" in weir.config.json',
     model: 'its "model" in weir.config.json',
     limit: 'its "maxOutput" in weir.config.json',
+    window: 'its "window" in weir.config.json',
   },
 };
 
@@ -144,12 +151,13 @@ export function createFault(kind: FaultKind, scope: FaultScope, more: FaultDetai
     ...more,
   };
   const detail = clean(more.detail ?? '', hiderOf(scope.secrets));
-  const { endpoint, key, model, limit } = places[scope.source];
+  const { endpoint, key, model, limit, window } = places[scope.source];
   const where = advice
     .replace('{endpoint}', endpoint)
     .replace('{key}', key)
     .replace('{model}', model)
-    .replace('{limit}', limit);
+    .replace('{limit}', limit)
+    .replace('{window}', window);
   const name = hideAsWritten(nameOf(scope), scope.secrets);
   return {
     type: 'failed',
@@ -194,8 +202,8 @@ const kindByStatus: Readonly<Record<number, FaultKind>> = {
   408: 'TIMEOUT',
   409: 'OVERLOADED',
   410: 'NOT_FOUND',
-  // What is larger than it takes is the conversation; or, where the pace is limited, more than that ever lets through.
-  413: 'QUOTA',
+  // Where it is not the pace that is limited, what is larger than it takes is the conversation.
+  413: 'OVER_LIMIT',
   422: 'BAD_REQUEST',
   425: 'OVERLOADED',
   429: 'RATE_LIMIT',
@@ -241,7 +249,8 @@ export function faultFromDescription(
     .join(' ');
   const begin = said.slice(0, maxSaid);
   const known = status ?? statusIn(error);
-  const overflow = isOverflow(`${words}: ${begin}`, known);
+  const told = `${words}: ${begin}`;
+  const overflow = isOverflow(told, known);
   const named = kindByWord.find(([word]) => word.test(words))?.[1];
   // A tool call that its own server refused: in a stream that had begun, another answer may be better (D-37).
   const mistold = named === 'MALFORMED' && status === null;
@@ -249,9 +258,11 @@ export function faultFromDescription(
     ? 'CONTEXT_OVERFLOW'
     : mistold || named === 'QUOTA' || named === 'CONTENT_FILTER'
       ? named
-      : known !== null
-        ? kindOfStatus(known)
-        : (named ?? 'PROVIDER_ERROR');
+      : saysTooMuchAtOnce(told)
+        ? 'OVER_LIMIT'
+        : known !== null
+          ? kindOfStatus(known)
+          : (named ?? 'PROVIDER_ERROR');
   const detail = [known === null ? '' : `HTTP ${known}`, /<html|<!doctype/i.test(begin) ? 'a web page' : said]
     .filter((part) => part !== '')
     .join(', ');
@@ -265,24 +276,18 @@ export function faultFromDescription(
           }
         : kind === 'CONTEXT_OVERFLOW' && !saysTooLong(begin) && known === 413
           ? tooLarge
-          : kind === 'QUOTA' && known === 413
-            ? tooLargeForPace
-            : kind === 'BAD_REQUEST' && namesAnswerLimit(begin)
-              ? { advice: 'set {limit} to what this model takes, or leave it out' }
-              : {};
-  return createFault(kind, scope, { ...more, detail, retryAfterMs, status });
+          : kind === 'BAD_REQUEST' && namesAnswerLimit(begin)
+            ? { advice: 'set {limit} to what this model takes, or leave it out' }
+            : {};
+  // When its limit begins anew, the same request is as large.
+  const wait = kind === 'OVER_LIMIT' ? null : retryAfterMs;
+  return createFault(kind, scope, { ...more, detail, retryAfterMs: wait, status });
 }
 
 /** A request that is too many bytes: no model has said so, but what stands before it. */
 const tooLarge: FaultDetail = {
   what: 'refused because the request is larger than it takes',
   advice: 'start a new workstream, or let the server at {endpoint} take larger requests',
-};
-
-/** To ask for it again, however much later, does not help (D-37); nor does the model read too little. */
-const tooLargeForPace: FaultDetail = {
-  what: 'refused because the request is larger than its rate limit ever lets through',
-  advice: 'choose another model, go back in the conversation, or have that limit raised',
 };
 
 /** It is not the endpoint that wants to know who asks. */

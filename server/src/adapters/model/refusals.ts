@@ -33,6 +33,21 @@ const clausesOf = (text: string): readonly string[] => text.replaceAll('_', ' ')
 /** Whether it says that too much is asked in a while, or more than is paid for. */
 export const saysTooFast = (text: string): boolean => pace.test(text.replaceAll('_', ' '));
 
+/** Of a request, by itself; what has been used up of a limit is another matter (G11). */
+const tooLarge = /\brequest (?:is |was )?too large\b/i;
+const figure = (name: string): RegExp => new RegExp(`\\b${name}:?\\s{1,4}(\\d[\\d,]{0,15})`, 'i');
+const limitFigure = figure('limit');
+const requestedFigure = figure('requested');
+
+/** Whether it says that one request is more than is let through in a while: the same one never passes, however late. */
+export function saysTooMuchAtOnce(text: string): boolean {
+  if (!saysTooFast(text) || !tooLarge.test(text)) return false;
+  const [limit, requested] = [limitFigure, requestedFigure].map((one) =>
+    Number(one.exec(text)?.[1]?.replaceAll(',', '')),
+  );
+  return !(requested! <= limit!);
+}
+
 /** Whether it speaks of the limit of the answer at all. */
 export const namesAnswerLimit = (text: string): boolean => answerLimit.test(text);
 

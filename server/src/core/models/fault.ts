@@ -19,6 +19,8 @@ export const remedies = {
   /** A stream that had begun fell silent. */
   IDLE_STREAM: 'RETRY',
   RATE_LIMIT: 'RETRY',
+  /** One request is more than a rate limit lets through in a while: the same one never passes. No overflow (G11). */
+  OVER_LIMIT: 'FALLBACK',
   /** 5xx, 409, 425: it failed on its side. */
   OVERLOADED: 'RETRY',
   /** Bytes that are no answer, or one that broke off without a finish reason. */
@@ -30,7 +32,7 @@ export const remedies = {
   /** The request could not be prepared here, for example because the database is away. */
   UNPREPARED: 'RETRY',
   AUTHENTICATION: 'FALLBACK',
-  /** Credit or quota is used up, or what is asked is more than it ever lets through: waiting does not help. */
+  /** Credit or quota is used up: waiting does not help. */
   QUOTA: 'FALLBACK',
   /** The endpoint does not know the model or the address, or the alias is gone. */
   NOT_FOUND: 'FALLBACK',

@@ -86,7 +86,7 @@ describe('An endpoint', () => {
     ]);
   });
 
-  it.each(['BAD_REQUEST', 'CONTEXT_OVERFLOW', 'EMPTY', 'REFUSAL', 'UNPREPARED'] as const)(
+  it.each(['BAD_REQUEST', 'CONTEXT_OVERFLOW', 'OVER_LIMIT', 'EMPTY', 'REFUSAL', 'UNPREPARED'] as const)(
     'is not to blame for %s',
     (kind) => {
       expect(failing(9, kind).stateOf(e)).toBe('UNKNOWN');

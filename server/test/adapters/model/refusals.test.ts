@@ -216,16 +216,6 @@ describe('A conversation that is too long (A35)', () => {
     );
   });
 
-  test('is not what HTTP 413 means where it speaks of a pace: that is not asked again, and says what to do (D-37; broke: it was tried four times)', () => {
-    const message =
-      'Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 14810, please reduce your message size and try again.';
-    const fault = faultFromDescription(scope, { error: { message, code: 'rate_limit_exceeded' } }, 413);
-    expect([fault.kind, remedies[fault.kind]]).toEqual(['QUOTA', 'FALLBACK']);
-    expect(fault.message).toMatch(
-      /is larger than its rate limit ever lets through \(HTTP 413, .*Limit 6000, Requested 14810.*\); choose another model, go back in the conversation, or have that limit raised\.$/,
-    );
-  });
-
   test('is told with the words of the endpoint behind a router', () => {
     const { message } = faultFromDescription(
       scope,
@@ -236,9 +226,55 @@ describe('A conversation that is too long (A35)', () => {
   });
 });
 
+describe('A request that alone is more than a rate limit lets through', () => {
+  const tooLarge = (limit: string, requested: string): string =>
+    `Request too large for model \`m\` in organization \`org_01\` on tokens per minute (TPM): Limit ${limit}, Requested ${requested}, please reduce your message size and try again.`;
+  const body = (message: string): object => ({
+    error: { message, type: 'tokens', code: 'rate_limit_exceeded' },
+  });
+
+  test.each([413, 429, 503, null])(
+    'is asked of another model at once, never again of this one, and no overflow (D-37; broke: it was tried four times): HTTP %j',
+    (status) => {
+      const { kind } = faultFromDescription(scope, body(tooLarge('6000', '12000')), status, 20_000);
+      expect([kind, remedies[kind]]).toEqual(['OVER_LIMIT', 'FALLBACK']);
+    },
+  );
+
+  test('says how much is let through, and what to do, however long it is told to wait', () => {
+    const fault = faultFromDescription(scope, body(tooLarge('6000', '12000')), 429, 3_600_000);
+    expect(fault).toMatchObject({ status: 429, retryAfterMs: null });
+    expect(fault.message).toMatch(
+      /refused because the request alone is more than its rate limit lets through \(HTTP 429, .*Limit 6000, Requested 12000.*\); set its "window" in weir\.config\.json to no more than that limit, choose another model, go back in the conversation, or have the limit raised\.$/,
+    );
+  });
+
+  test.each([
+    ['that what was used before leaves no room for', tooLarge('6000', '6000')],
+    ['that what was used before leaves no room for', tooLarge('30,000', '6,000')],
+    [
+      'that a limit was reached before, however much it asks for (G11)',
+      'Rate limit reached: maximum number of tokens allowed per minute (TPM): Limit 30000, Requested 31200',
+    ],
+    [
+      'that a limit was reached before (console.groq.com)',
+      'Rate limit reached for model `m` on tokens per minute (TPM): Limit 6000, Used 5000, Requested 2000. Please try again in 10s.',
+    ],
+  ])('is not one %s: that is asked again', (_, message) => {
+    const fault = faultFromDescription(scope, body(message), 429, 20_000);
+    expect([fault.kind, remedies[fault.kind], fault.retryAfterMs]).toEqual(['RATE_LIMIT', 'RETRY', 20_000]);
+  });
+
+  // 413 is not among what D-37 lets be asked again, whatever it says.
+  test.each(['Rate limit reached', 'Too many tokens per minute'])(
+    'is one with HTTP 413 that says "%s"',
+    (said) => expect(kindOf(body(said), 413)).toBe('OVER_LIMIT'),
+  );
+});
+
 const otherwise: readonly (readonly [FaultKind, number | null, string, string | object])[] = [
   [
-    'QUOTA',
+    'OVER_LIMIT',
     413,
     'ITSpecialist111/ai_automation_suggester',
     {
@@ -251,7 +287,7 @@ const otherwise: readonly (readonly [FaultKind, number | null, string, string | 
     },
   ],
   [
-    'RATE_LIMIT',
+    'OVER_LIMIT',
     null,
     'platform.openai.com',
     {
