@@ -58,7 +58,7 @@ it('renames a workstream in its header and in the list, and another tab shows it
   await page.keyboard.type('Second name');
   await page.keyboard.press('Enter');
   await sees(title(page, 'Second name'));
-  expect(await hasFocus(menu(head(page), 'Second name'))).toBe(true);
+  await expect.poll(() => hasFocus(menu(head(page), 'Second name'))).toBe(true);
   await sees(title(other, 'Second name'));
   await sees(row(other, 'Second name'));
   await sees(transcript(other).getByText('Renamed to “Second name”', { exact: true }));
