@@ -2,9 +2,9 @@
  * Owns: choosing the real thing for every port, and the order in which parts start and stop. Nothing else constructs
  * adapters.
  *
- * Start: is the port free → data folder → database → node's lock and session → registry → services → HTTP → live turns carry on, watches
- * are polled. Stop: refuse new work → end polls → let what was accepted be stored → close sockets with a hint to reconnect → end the session →
- * close the database. Live turns carry on at the next start.
+ * Start: is the port free → data folder → database → node's lock and session → registry → services → HTTP → live turns
+ * carry on, watches are polled. Stop: refuse new work → end polls → let what was accepted be stored → close sockets with a
+ * hint to reconnect → end the session → close the database. Live turns carry on at the next start.
  */
 import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';

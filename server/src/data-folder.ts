@@ -4,7 +4,7 @@
  * Does not own: what is inside `postgres` (`adapters/storage`) or `workspaces` (`adapters/workspaces`).
  *
  * Invariant: it belongs to the database that is in it; to one elsewhere, as `database-id` says, once a server has
- * used it with that; to no two, also where two start at once.
+ * used it with that. Of two that start at once in a new folder one goes; what it made by then may be left there.
  */
 import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,10 +65,10 @@ function readMark(path: string): string | null {
 
 const belongsElsewhere = (dataDir: string): string | null =>
   lstatSync(markOf(dataDir), { throwIfNoEntry: false })
-    ? `The data folder ${dataDir} belongs to a database elsewhere, and DATABASE_URL is not set. Set it to that database, or set WEIR_DATA to another folder, in which Weir keeps one of its own.`
+    ? `The data folder ${dataDir} belongs to a database elsewhere, and DATABASE_URL is not set. Set it to that database, or set WEIR_DATA to another folder, in which Weir keeps one of its own; or, if no server uses that database any more, delete ${markOf(dataDir)} and start again.`
     : null;
 
 const hasDatabase = (dataDir: string): string | null =>
   existsSync(join(dataDir, 'postgres', 'PG_VERSION'))
-    ? `The data folder ${dataDir} belongs to the database in it, and DATABASE_URL names another one. Set WEIR_DATA to another folder for that one, or leave DATABASE_URL out.`
+    ? `The data folder ${dataDir} belongs to the database in it, and DATABASE_URL names another one. Set WEIR_DATA to another folder for that one, or leave DATABASE_URL out; or, if nothing was ever kept in it (a start that came to nothing), move ${join(dataDir, 'postgres')} away and start again.`
     : null;

@@ -2,18 +2,8 @@
 import { expect, it, vi } from 'vitest';
 import type { Viewer } from 'schema/model';
 import type { Conditions } from '../../src/ports/conditions.ts';
-import { ada, bob, createWorld, newKey, plain, until, waits, type World } from './support/world.ts';
+import { ada, bob, createWorld, newKey, noWatch, plain, until, waits, type World } from './support/world.ts';
 
-const noWatch = {
-  name: null,
-  command: null,
-  condition: null,
-  every: null,
-  maxPolls: null,
-  deadline: null,
-  repeat: null,
-  instruction: null,
-} as const;
 const cleo: Viewer = { id: 'cleo', name: 'Cleo', tokenId: 'cleo' };
 
 /** A server whose loads and reservations go on until they are let; the names of workstreams and keys that have begun. */

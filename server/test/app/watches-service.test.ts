@@ -3,7 +3,7 @@ import type { Fire } from 'schema/projection';
 import type { CreateWatch, UpdateWatch } from 'schema/services';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConditionCheck, ConditionFacts, Conditions, Verdict } from '../../src/ports/conditions.ts';
-import { ada, bob, createWorld, newKey, settled, type World } from './support/world.ts';
+import { ada, bob, createWorld, newKey, noWatch, settled, type World } from './support/world.ts';
 
 const judged: ConditionFacts[] = [];
 let check: ConditionCheck = { type: 'sound' };
@@ -41,24 +41,13 @@ const usual = {
 const create = (over: Partial<CreateWatch> = {}, by = ada) =>
   world.services.watches.create(by, { key: newKey(), workstreamId: id, ...usual, ...over });
 
-const nothingChanged = {
-  name: null,
-  command: null,
-  condition: null,
-  every: null,
-  maxPolls: null,
-  deadline: null,
-  repeat: null,
-  instruction: null,
-} as const;
-
 const update = (watchId: string, over: Partial<UpdateWatch> = {}, by = ada) =>
   world.services.watches.update(by, {
     key: newKey(),
     workstreamId: id,
     watchId,
     version: 1,
-    ...nothingChanged,
+    ...noWatch,
     ...over,
   });
 

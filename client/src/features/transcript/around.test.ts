@@ -1,3 +1,4 @@
+/** What is shown of a question around a place of history. */
 import { expect, it } from 'vitest';
 import { asItWas } from './around.svelte.ts';
 import { asks, type Block, type BudgetBlock, type CallBlock } from './blocks.ts';

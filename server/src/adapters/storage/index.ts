@@ -42,7 +42,7 @@ export interface Storage {
   readonly watches: WatchStore;
   /** True when only this process can reach the database: nobody can take a workstream over. */
   readonly exclusive: boolean;
-  /** Of a database elsewhere, and of no copy of it. Null: it is the one in the data folder. */
+  /** Of a database elsewhere, and of copies of its files. Null: it is the one in the data folder. */
   readonly identity: string | null;
   /** For people, for example "PostgreSQL 18.4 (embedded)". Never the address or a credential. */
   describe(): Promise<string>;

@@ -30,7 +30,7 @@ export type OrmOutcome =
       readonly type: 'opened';
       readonly orm: Orm;
       readonly version: string;
-      /** Of this database and no copy of it: the same under any address, and after a failover. */
+      /** The same under any address and after a failover, and of a copy of the files; another one of what was restored from a dump. */
       readonly identity: string;
     }
   | OpenFailure;

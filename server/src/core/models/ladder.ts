@@ -100,7 +100,7 @@ function withoutAdviceAgain(first: string, reasons: readonly string[]): readonly
   const said = [first, ...reasons].map(adviceIn);
   return reasons.map((reason, i) => {
     const advice = adviceIn(reason);
-    return advice !== '' && said.indexOf(advice) <= i ? `${reason.slice(0, -advice.length)}.` : reason;
+    return advice !== '' && said.indexOf(advice) <= i ? withoutAdvice(reason) : reason;
   });
 }
 

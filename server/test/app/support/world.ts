@@ -92,6 +92,18 @@ export const unchanged = {
   tokenBudget: null,
 } as const;
 
+/** Nothing is said of a watch: what an edit leaves as it is. */
+export const noWatch = {
+  name: null,
+  command: null,
+  condition: null,
+  every: null,
+  maxPolls: null,
+  deadline: null,
+  repeat: null,
+  instruction: null,
+} as const;
+
 /** No file says anything to a model. */
 const noGuidance: Guidance = { ofServer: () => null, ofWorkspace: () => Promise.resolve(null) };
 
